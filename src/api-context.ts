@@ -5,7 +5,7 @@
 import type { LimitsOfKeys } from './access/limits-of-keys.ts'
 import type { LimitReports } from './access/report-limits.ts'
 import type { AssetBooks } from './assets/asset-books.ts'
-import type { ReadBalance } from './balances/read-balance.ts'
+import type { readBalance } from './balances/read-balance.ts'
 import type { CallContext } from './contract-calls/call-context.ts'
 import type { Metadata } from './core/messages.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
@@ -23,7 +23,8 @@ export type ApiContext = SendContext &
   OpeningContext &
   // What an installation adds is known after the context: `compose/api.ts` puts it in.
   Omit<NftContext, 'fundIssuer'> &
-  PolicyContext & {
+  PolicyContext &
+  Parameters<typeof readBalance>[0] & {
     readonly findWallet: FindWallet
     /** The id of the resource that this request created before, or `null`. @throws IdempotencyKeyReused */
     readonly findReplay: (metadata: Metadata) => Promise<string | null>
@@ -34,6 +35,5 @@ export type ApiContext = SendContext &
     readonly limitReports: LimitReports
     /** Whether this service sends the transactions of a contract; the address is EIP-55. */
     readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-    readonly readBalance: ReadBalance
     readonly prisma: PrismaClient
   }

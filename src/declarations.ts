@@ -19,6 +19,7 @@ import {
 } from './core/declaration.ts'
 import { mapValues } from './core/map-values.ts'
 import type {
+  Catalogue,
   Declared,
   IdKind,
   Opening,
@@ -92,10 +93,6 @@ export const READ_MODELS = Object.fromEntries(
 
 export const READ_MODEL_NAMES = Object.keys(READ_MODELS).sort() as readonly ReadModel[]
 
-export function isReadModel(name: string): name is ReadModel {
-  return Object.hasOwn(READ_MODELS, name)
-}
-
 /** The events that open transactions. */
 export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Readonly<Record<Opening, OpeningDeclaration>>
 
@@ -114,6 +111,8 @@ export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
   ...merged<StreamDeclaration>(ALL.map(({ streams }) => streams)),
   transaction: withOpenings(transactions.streams.transaction),
 }
+
+export const CATALOGUE: Catalogue = { scopes: SCOPES, streams: STREAMS }
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */
 export const QUEUE_LIMITS = merged(

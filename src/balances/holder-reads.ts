@@ -39,6 +39,7 @@ export type HolderReads<Found extends Holding = TouchedHolding> = {
   readonly suspect: (chain: BalanceChain, heights: Heights, hashes: readonly string[]) => Promise<readonly Holding[]>
 }
 
+/** A value: a simulated chain has other `HolderReads`, without a database. */
 export function createHolderReads(pool: Pool): HolderReads {
   return {
     touched: (chain, touched) => findTouched(pool, chain, touched),

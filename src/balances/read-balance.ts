@@ -2,10 +2,10 @@
  * Reads the balances of a wallet from the follower's read model. A wallet or token that was not observed yet is read
  * from the chain without recording it; the first observation does that.
  */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { ChainRefused, NotFound, Unavailable } from '../core/errors.ts'
-import { type Clock, toInstant } from '../core/ids.ts'
+import { toInstant } from '../core/ids.ts'
 import { readPastTime } from '../core/past-time.ts'
 import type { Owner } from '../core/tenants.ts'
 import { untilSettled } from '../event-log/settled.ts'
@@ -15,17 +15,6 @@ import type { BalanceChainOf } from './chain.ts'
 import { findKnownAt, findRecorded, type NamedAsset, type RecordedBalance } from './find-balances.ts'
 import { newestBlock, readHoldings } from './read-holdings.ts'
 import { type BalanceView, type FoundBalance, toView } from './view.ts'
-
-export type ReadBalancePorts = {
-  readonly pool: Pool
-  readonly findWallet: FindWallet
-  /** @throws ValidationFailed `unknown_asset`, Conflict `ambiguous_asset` */
-  readonly resolveAsset: (wallet: WalletFacts, name: string) => Promise<NamedAsset>
-  /** Every asset that the wallet's tenant may name on its chain, the native currency first. */
-  readonly assetsOf: (wallet: WalletFacts) => Promise<readonly NamedAsset[]>
-  readonly chainOf: BalanceChainOf
-  readonly clock: Clock
-}
 
 export type BalanceQuestion = {
   /** A symbol, contract address or asset id; default is the native currency. */
@@ -43,24 +32,31 @@ export type BalanceQuestion = {
  *   PermissionDenied; Conflict `wallet_not_ready` or `ambiguous_asset`; ValidationFailed for the asset or the time;
  *   Unavailable when the chain must be read and no node answers
  */
-export type ReadBalance = (owner: Owner, walletId: string, question: BalanceQuestion) => Promise<BalanceView>
-
-export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
-  const { findWallet, resolveAsset, assetsOf, clock } = ports
-  return async (owner, walletId, question) => {
-    const wallet = await findWallet(owner, walletId)
-    const at = question.at === undefined ? null : readPastTime(question.at, clock())
-    const asset = question.asset === undefined ? nativeOf(wallet) : await resolveAsset(wallet, question.asset)
-    const others = question.tokens ? await assetsOf(wallet) : []
-    const assets = [...new Map([asset, ...others].map((each) => [each.assetId, each])).values()]
-    const found = at === null ? await findNow(ports, wallet, assets) : await findThen(ports, wallet, assets, at)
-    const views = new Map(found.map((each) => [each.asset.assetId, toView(wallet.network, each)]))
-    const view = views.get(asset.assetId)
-    if (view === undefined) throw at === null ? silentToken(asset) : notObserved(asset, question.at ?? '')
-    const asOf = at === null ? {} : { as_of: at.toISOString() }
-    if (!question.tokens) return { ...view, ...asOf }
-    return { ...view, ...asOf, assets: others.flatMap(({ assetId }) => views.get(assetId) ?? []) }
-  }
+export async function readBalance(
+  ctx: Pick<Context, 'pool' | 'clock'> & {
+    readonly findWallet: FindWallet
+    /** @throws ValidationFailed `unknown_asset`, Conflict `ambiguous_asset` */
+    readonly assetNamed: (wallet: WalletFacts, name: string) => Promise<NamedAsset>
+    /** Every asset that the wallet's tenant may name on its chain, the native currency first. */
+    readonly assetsOf: (wallet: WalletFacts) => Promise<readonly NamedAsset[]>
+    readonly balanceChainOf: BalanceChainOf
+  },
+  owner: Owner,
+  walletId: string,
+  question: BalanceQuestion,
+): Promise<BalanceView> {
+  const wallet = await ctx.findWallet(owner, walletId)
+  const at = question.at === undefined ? null : readPastTime(question.at, ctx.clock())
+  const asset = question.asset === undefined ? nativeOf(wallet) : await ctx.assetNamed(wallet, question.asset)
+  const others = question.tokens ? await ctx.assetsOf(wallet) : []
+  const assets = [...new Map([asset, ...others].map((each) => [each.assetId, each])).values()]
+  const found = at === null ? await findNow(ctx, wallet, assets) : await findThen(ctx, wallet, assets, at)
+  const views = new Map(found.map((each) => [each.asset.assetId, toView(wallet.network, each)]))
+  const view = views.get(asset.assetId)
+  if (view === undefined) throw at === null ? silentToken(asset) : notObserved(asset, question.at ?? '')
+  const asOf = at === null ? {} : { as_of: at.toISOString() }
+  if (!question.tokens) return { ...view, ...asOf }
+  return { ...view, ...asOf, assets: others.flatMap(({ assetId }) => views.get(assetId) ?? []) }
 }
 
 function nativeOf({ network, chainId }: WalletFacts): NamedAsset {
@@ -68,7 +64,7 @@ function nativeOf({ network, chainId }: WalletFacts): NamedAsset {
 }
 
 async function findThen(
-  { pool, clock }: ReadBalancePorts,
+  { pool, clock }: Pick<Context, 'pool' | 'clock'>,
   wallet: WalletFacts,
   assets: readonly NamedAsset[],
   at: Date,
@@ -78,13 +74,13 @@ async function findThen(
 }
 
 async function findNow(
-  ports: ReadBalancePorts,
+  ctx: Pick<Context, 'pool' | 'clock'> & { readonly balanceChainOf: BalanceChainOf },
   wallet: WalletFacts,
   assets: readonly NamedAsset[],
 ): Promise<FoundBalance[]> {
-  const recorded = await findRecorded(ports.pool, wallet, assets, ports.clock())
+  const recorded = await findRecorded(ctx.pool, wallet, assets, ctx.clock())
   const unseen = recorded.filter(({ known, unread }) => known === null && unread?.quarantined !== true)
-  const live = unseen.length === 0 ? new Map<string, FoundBalance>() : await readLive(ports, wallet, unseen)
+  const live = unseen.length === 0 ? new Map<string, FoundBalance>() : await readLive(ctx, wallet, unseen)
   return recorded.flatMap(({ asset, known, held, price, unread }) =>
     known === null
       ? (live.get(asset.assetId) ?? [])
@@ -93,12 +89,12 @@ async function findNow(
 }
 
 async function readLive(
-  { chainOf, clock }: ReadBalancePorts,
+  { balanceChainOf, clock }: Pick<Context, 'clock'> & { readonly balanceChainOf: BalanceChainOf },
   wallet: WalletFacts,
   unseen: readonly RecordedBalance[],
 ): Promise<Map<string, FoundBalance>> {
   const { walletId, tenantId, address } = withAddress(wallet)
-  const chain = chainOf(wallet.chainId)
+  const chain = balanceChainOf(wallet.chainId)
   const holdings = unseen.map(({ asset }) => ({ walletId, tenantId, address, asset, orphaned: null }))
   const { readings, failed } = await readHoldings(chain, holdings, await newestBlock(chain))
   if (failed.some(({ reason }) => reason === 'unread'))

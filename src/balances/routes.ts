@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
 import { closedObject, idSchema, instant, oneOf } from '../http/schemas.ts'
-import type { ReadBalance } from './read-balance.ts'
+import { readBalance } from './read-balance.ts'
 import { balanceSchema } from './schemas.ts'
 
 const balance = {
@@ -40,7 +40,7 @@ const refusals = {
   503: 'The wallet has not been observed yet, and no node is available.',
 }
 
-export function balanceRoutes({ readBalance }: { readonly readBalance: ReadBalance }): Routes {
+export function balanceRoutes(ctx: Parameters<typeof readBalance>[0]): Routes {
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/balance',
@@ -49,7 +49,7 @@ export function balanceRoutes({ readBalance }: { readonly readBalance: ReadBalan
         const { tenantId, environment } = request.caller
         const { asset, include, at } = request.query
         const question = { asset, at, tokens: include === 'tokens' }
-        return success(await readBalance({ tenantId, environment }, request.params.wallet_id, question))
+        return success(await readBalance(ctx, { tenantId, environment }, request.params.wallet_id, question))
       },
     )
   }

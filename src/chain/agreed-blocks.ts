@@ -13,7 +13,7 @@ import type { RecoverAddress } from './transaction-bytes.ts'
 export type HowToRead = {
   /** Finds who signed a transaction. Where one node is the quorum, its word on senders is as good as on all else. */
   readonly recover: RecoverAddress | null
-  /** Whether to ask for the receipts of a block at once. */
+  /** Whether to ask for the receipts of a block at once: no more, once a node has said that it cannot. */
   blockReceipts: boolean
 }
 

@@ -49,7 +49,11 @@ export function createAgreedHead({ newest }: Pick<Nodes, 'newest'>, now: () => n
   }
 }
 
-/** @param plain the reader of these nodes as if they were one */
+/**
+ * A value, because `RpcReader` has several implementations: one node, several of which any may answer, and these that must agree.
+ *
+ * @param plain the reader of these nodes as if they were one
+ */
 export function createAgreedReads(
   { nodes, quorum: { needed } }: { readonly nodes: () => readonly RpcReader[]; readonly quorum: Quorum },
   plain: RpcReader,

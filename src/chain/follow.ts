@@ -3,11 +3,10 @@
  * blocks come only as an unbroken line from the cursor.
  */
 import { Unavailable } from '../core/errors.ts'
-import { readAgreedBlocks } from './agreed-blocks.ts'
+import { type HowToRead, readAgreedBlocks } from './agreed-blocks.ts'
 import type { Nodes } from './agreement.ts'
 import { type Block, type BlockHeader, type BlockRef, readHeaders, readTransactionCounts } from './blocks.ts'
 import type { RpcReader } from './json-rpc.ts'
-import type { RecoverAddress } from './transaction-bytes.ts'
 
 /** Upper bound of a step: at about 2 kB per transaction, 10 MB of JSON. */
 const MAX_BLOCKS = 100
@@ -72,7 +71,7 @@ export type StoredHashes = (
 
 /**
  * The maximum number of blocks of the next step. A step that times out is halved until one succeeds: a node that is too
- * slow for a hundred full blocks may answer for one. Kept across followers of a chain.
+ * slow for a hundred full blocks may answer for one. Kept while a process follows the chain.
  */
 export type Pace = { blocks: number }
 
@@ -80,60 +79,54 @@ export function createPace(): Pace {
   return { blocks: MAX_BLOCKS }
 }
 
-export type FollowerOptions = {
+/** What a chain is followed with, by as many steps as there are. */
+export type Following = {
   readonly client: Nodes
-  /** Finds who signed a transaction; `null`: its sender is the one that a node claims. */
-  readonly recover: RecoverAddress | null
+  /** Adapted by each step: to a node that lacks a method. */
+  readonly how: HowToRead
   readonly storedHashes: StoredHashes
   /** Block 0 of another chain that an operator lets it follow. */
   readonly acceptedGenesis?: () => Promise<string | null>
   readonly maxBlocks?: number
-  readonly pace?: Pace
+  /** Adapted by each step: to a slow node. */
+  readonly pace: Pace
 }
 
-export type Follower = {
-  /**
-   * @param cursor the last followed block
-   * @throws Unavailable `rpc_unavailable` when no node answered; `block_inconsistent` when a block does not match its
-   *   receipts, which happens briefly during a reorg: nothing was missed, call again
-   */
-  readonly nextStep: (cursor: BlockRef) => Promise<FollowStep>
+/**
+ * @param cursor the last followed block
+ * @throws Unavailable `rpc_unavailable` when no node answered; `block_inconsistent` when a block does not match its
+ *   receipts, which happens briefly during a reorg: nothing was missed, call again
+ */
+export async function nextStep(following: Following, cursor: BlockRef): Promise<FollowStep> {
+  try {
+    return await stepFrom(following, cursor)
+  } catch (error) {
+    if (error instanceof Unavailable && error.code === 'no_quorum') return { type: 'waiting', reason: error.message }
+    throw error
+  }
 }
 
-export function createFollower(options: FollowerOptions): Follower {
-  const { maxBlocks = MAX_BLOCKS, pace = createPace() } = options
-  const how = { recover: options.recover, blockReceipts: true }
-
-  async function take(cursor: BlockRef): Promise<FollowStep> {
-    const head = await options.client.newest('latest', cursor.number)
-    // Four cases: the head is our block, another block at our height, below us, or above us.
-    if (head.number === cursor.number && head.hash === cursor.hash) return { type: 'idle', head }
-    if (head.number <= cursor.number) return rewind(options, cursor, head)
-    const from = cursor.number + 1
-    const most = Math.min(maxBlocks, pace.blocks)
-    const to = await fitting(options.client.agreed, from, Math.min(head.number, cursor.number + most))
-    const wanted = { from, to, head, parentHash: cursor.hash }
-    const read = await readAgreedBlocks(options.client, how, wanted).catch((error: unknown) => {
-      if (error instanceof Unavailable) pace.blocks = Math.ceil((to - cursor.number) / 2)
-      throw error
-    })
-    pace.blocks = Math.min(MAX_BLOCKS, 2 * pace.blocks)
-    const [first] = read.blocks
-    if (first === undefined && read.wrong !== null)
-      throw new Unavailable('block_inconsistent', `No block ${from}: ${read.wrong}.`)
-    if (first === undefined) return lacking(from, head)
-    if (first.parentHash !== cursor.hash) return rewind(options, cursor, head)
-    return { type: 'advance', blocks: read.blocks, head }
-  }
-
-  return {
-    nextStep: (cursor) =>
-      take(cursor).catch((error: unknown) => {
-        if (error instanceof Unavailable && error.code === 'no_quorum')
-          return { type: 'waiting', reason: error.message }
-        throw error
-      }),
-  }
+async function stepFrom(following: Following, cursor: BlockRef): Promise<FollowStep> {
+  const { client, how, maxBlocks = MAX_BLOCKS, pace } = following
+  const head = await client.newest('latest', cursor.number)
+  // Four cases: the head is our block, another block at our height, below us, or above us.
+  if (head.number === cursor.number && head.hash === cursor.hash) return { type: 'idle', head }
+  if (head.number <= cursor.number) return rewind(following, cursor, head)
+  const from = cursor.number + 1
+  const most = Math.min(maxBlocks, pace.blocks)
+  const to = await fitting(client.agreed, from, Math.min(head.number, cursor.number + most))
+  const wanted = { from, to, head, parentHash: cursor.hash }
+  const read = await readAgreedBlocks(client, how, wanted).catch((error: unknown) => {
+    if (error instanceof Unavailable) pace.blocks = Math.ceil((to - cursor.number) / 2)
+    throw error
+  })
+  pace.blocks = Math.min(MAX_BLOCKS, 2 * pace.blocks)
+  const [first] = read.blocks
+  if (first === undefined && read.wrong !== null)
+    throw new Unavailable('block_inconsistent', `No block ${from}: ${read.wrong}.`)
+  if (first === undefined) return lacking(from, head)
+  if (first.parentHash !== cursor.hash) return rewind(following, cursor, head)
+  return { type: 'advance', blocks: read.blocks, head }
 }
 
 /** The last block of a range, counted from its start, whose transactions fit into one step; at least the first. */
@@ -153,20 +146,20 @@ async function fitting(client: RpcReader, from: number, to: number): Promise<num
 /**
  * Searches down from the cursor, or from the head if that is lower, for the last block on which node and store agree.
  */
-async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef): Promise<FollowStep> {
+async function rewind(following: Following, cursor: BlockRef, head: BlockRef): Promise<FollowStep> {
   let to = Math.min(cursor.number, head.number)
   let width = FIRST_SEARCH_BLOCKS
   let lowest: BlockHeader | null = null
   while (to >= 0) {
     const from = Math.max(0, to - width + 1)
-    const ours = new Map(await options.storedHashes(from, to))
+    const ours = new Map(await following.storedHashes(from, to))
     if (cursor.number <= to) ours.set(cursor.number, cursor.hash)
     const numbers = descend(from, to).filter((number) => ours.has(number))
-    const theirs = new Map(zip(numbers, await readHeaders(options.client.agreed, numbers)))
+    const theirs = new Map(zip(numbers, await readHeaders(following.client.agreed, numbers)))
     for (const number of descend(from, to)) {
       const our = ours.get(number)
       const their = theirs.get(number) ?? null
-      if (our === undefined) return beyondWindow(options, cursor, head, lowest)
+      if (our === undefined) return beyondWindow(following, cursor, head, lowest)
       if (their === null) return lacking(number, head)
       if (their.hash === our) return agreedAt({ number, hash: our }, cursor, head)
       lowest = their
@@ -174,7 +167,7 @@ async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef
     to = from - 1
     width = Math.min(2 * width, MAX_SEARCH_BLOCKS)
   }
-  return beyondWindow(options, cursor, head, lowest)
+  return beyondWindow(following, cursor, head, lowest)
 }
 
 function agreedAt(common: BlockRef, cursor: BlockRef, head: BlockRef): FollowStep {
@@ -206,15 +199,15 @@ function lacking(number: number, head: BlockRef): FollowStep {
  * operator accepts it; otherwise it is read again from the lowest kept block.
  */
 async function beyondWindow(
-  options: FollowerOptions,
+  following: Following,
   cursor: BlockRef,
   head: BlockRef,
   lowest: BlockHeader | null,
 ): Promise<FollowStep> {
-  const genesis = (await options.storedHashes(0, 0)).get(0)
-  const theirs = await readGenesis(options.client.agreed)
+  const genesis = (await following.storedHashes(0, 0)).get(0)
+  const theirs = await readGenesis(following.client.agreed)
   if (genesis !== undefined && theirs !== null && theirs !== genesis) {
-    const accepted = (await options.acceptedGenesis?.()) ?? null
+    const accepted = (await following.acceptedGenesis?.()) ?? null
     if (accepted !== theirs) return anotherChain(genesis, theirs, head)
     return { ...reorg(cursor, { number: 0, hash: theirs }, head, true), genesis: theirs }
   }

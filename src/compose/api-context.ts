@@ -16,7 +16,6 @@ import { availableOf } from '../balances/available.ts'
 import { createBalanceChains } from '../balances/chain.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
 import { findPositive } from '../balances/find-balances.ts'
-import { createReadBalance } from '../balances/read-balance.ts'
 import type { CallContext } from '../contract-calls/call-context.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { createInTurn } from '../core/in-turn.ts'
@@ -36,7 +35,6 @@ import type { SendContext } from '../transactions/send-context.ts'
 import { createTransferGas, type TransferGas } from '../transactions/transfer-gas.ts'
 import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
-import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { PAST } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { assetOfOwner } from './policy-assets.ts'
@@ -61,7 +59,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     onError: (error, keyId) =>
       logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
   })
-  const findWallet = createFindWallet(createWalletFacts(pool))
+  const findWallet = createFindWallet(pool)
   return {
     ...kernel,
     ...sendingParts(kernel, books),
@@ -93,7 +91,9 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     waitForWallet: createWaitForWallet(kernel),
     ...nftParts(kernel),
     isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
-    readBalance: composeReadBalance(kernel, { books, findWallet }),
+    balanceChainOf: createBalanceChains(kernel.chains.all),
+    assetNamed: ({ tenantId, chainId }, name) => resolveAsset({ books }, tenantId, chainOf(chainId).settings, name),
+    assetsOf: async ({ tenantId, chainId }) => (await books.open(tenantId, chainOf(chainId).settings)).all,
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }
 }
@@ -185,18 +185,4 @@ function callParts({ pool, chainOf }: Kernel, books: AssetBooks): Omit<CallConte
     isManagedCall: (chainId, call) => isManagedCall(pool, chainId, call),
     tokensInTransfer: ({ chainId, address }) => readTokensInTransfer(pool, chainId, address),
   }
-}
-
-function composeReadBalance(
-  { pool, clock, chains, chainOf }: Kernel,
-  { books, findWallet }: Pick<ApiContext, 'books' | 'findWallet'>,
-): ApiContext['readBalance'] {
-  return createReadBalance({
-    pool,
-    clock,
-    findWallet,
-    chainOf: createBalanceChains(chains.all),
-    resolveAsset: (wallet, name) => resolveAsset({ books }, wallet.tenantId, chainOf(wallet.chainId).settings, name),
-    assetsOf: async (wallet) => (await books.open(wallet.tenantId, chainOf(wallet.chainId).settings)).all,
-  })
 }

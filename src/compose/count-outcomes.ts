@@ -10,15 +10,14 @@ const ENDED: ReadonlySet<string> = new Set(FINAL_STATES)
 const OBSERVED = `${observedTransferAggregate.category}-`
 
 /** For the decisions of one commit. An end that a reorg revoked is counted again when the transaction ends again. */
-export function createCountOutcomes(
+export function countOutcomes(
   metrics: Pick<Metrics, 'countEnded' | 'countObserved'>,
-): (decisions: readonly Decision[]) => void {
-  return (decisions) => {
-    for (const { events, after } of decisions) {
-      const streamId = events[0]?.streamId ?? ''
-      if (streamId.startsWith('transaction-')) countEnded(metrics, after.state as TransactionState)
-      else if (streamId.startsWith(OBSERVED)) countObserved(metrics, after.state as TransferState)
-    }
+  decisions: readonly Decision[],
+): void {
+  for (const { events, after } of decisions) {
+    const streamId = events[0]?.streamId ?? ''
+    if (streamId.startsWith('transaction-')) countEnded(metrics, after.state as TransactionState)
+    else if (streamId.startsWith(OBSERVED)) countObserved(metrics, after.state as TransferState)
   }
 }
 

@@ -10,7 +10,7 @@ import { createChainClients } from '../chain/client-set.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import { QUEUE_LIMITS } from '../declarations.ts'
+import { CATALOGUE, QUEUE_LIMITS } from '../declarations.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases } from '../event-log/leases.ts'
 import { createEventLog } from '../event-log/log.ts'
@@ -20,7 +20,7 @@ import { createMetrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
 import { createLogger } from '../logging.ts'
 import { laneWork } from '../transactions/jobs.ts'
-import { createCountOutcomes } from './count-outcomes.ts'
+import { countOutcomes } from './count-outcomes.ts'
 import { newId } from './new-id.ts'
 
 /** A slower statement is cancelled: the database counts as unavailable, and the caller must be answered. */
@@ -78,6 +78,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
   })
   return {
     config,
+    catalogue: CATALOGUE,
     processName,
     instance,
     logger,
@@ -93,7 +94,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
       wakeUps,
       clock,
       onBatch: metrics.observeAppend,
-      onCommit: createCountOutcomes(metrics),
+      onCommit: (decisions) => countOutcomes(metrics, decisions),
       workOf: laneWork,
       onHeld: createReportHeld({ logger, metrics }),
       ...(recentStreams ? { recentStreams } : {}),

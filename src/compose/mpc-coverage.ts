@@ -24,7 +24,7 @@ import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
-import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
+import { isGap, isNear, type NonceContext } from './nonce-window.ts'
 import { signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 
@@ -61,13 +61,11 @@ export async function unknownOf(
   return loaded.flatMap(({ id, state }) => (state.state === 'unknown' ? [id] : []))
 }
 
-type CoverageContext = Pick<Kernel, 'log' | 'chains'> & {
+type CoverageContext = NonceContext & {
   readonly walletOf: SigningWalletOf
   readonly check: CheckRecorded
   /** What the policy of the log says. */
   readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
-  readonly window: NonceWindow
-  readonly keys: TagKeys
 }
 
 /** Made once: the wallets that were read are remembered. @param journal of this party */
@@ -83,11 +81,12 @@ export function coverageContext(
   })
   return {
     log: kernel.log,
+    pool: kernel.pool,
     chains: kernel.chains,
+    journal,
     walletOf,
     check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),
     problems: { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) },
-    window: composeNonceWindow(kernel, { journal, keys }),
     keys,
   }
 }
@@ -164,7 +163,7 @@ function withLimits(verdict: Coverage, state: TransactionState): Coverage {
 }
 
 async function coverTransactions(ctx: CoverageContext, asked: readonly AskedSignature[]): Promise<readonly Coverage[]> {
-  const { log, chains, check, window, keys } = ctx
+  const { log, chains, check, keys } = ctx
   const checked = new Map((await check(asked.map(({ intent }) => intent.id))).map((each) => [each.loaded.id, each]))
   const dependencies = await dependenciesOf(
     ctx,
@@ -192,10 +191,10 @@ async function coverTransactions(ctx: CoverageContext, asked: readonly AskedSign
       if (!verdict.covered) return verdict
       const lane = { chainId: transaction.chainId, address }
       if (state.state !== 'unknown' && state.type === 'NONCE_FILL')
-        return (await window.isGap(lane, transaction.nonce))
+        return (await isGap(ctx, lane, transaction.nonce))
           ? { covered: true, isFiller: true }
           : notCovered('the nonce is not a gap: nothing with a higher one is signed')
-      if (await window.isNear(lane, transaction.nonce)) return withLimits(verdict, state)
+      if (await isNear(ctx, lane, transaction.nonce)) return withLimits(verdict, state)
       return notCovered(
         'the nonce is far above the highest nonce of the address in the log, in the journal of this party and on the chain',
       )

@@ -12,7 +12,7 @@ import { openKekFile } from '../keys/kek-file.ts'
 import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
 import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
 import { requireUsableDirectory } from '../keys/usable-directory.ts'
-import type { IdentityOf } from '../mpc-wallets/mpc-program.ts'
+import type { IdentityOwner } from '../mpc-wallets/mpc-program.ts'
 import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
 
 /** The setting of the directory of a party, as messages name it. */
@@ -34,18 +34,20 @@ export function openCoordinatorIdentity(keys: OpenedKeystore): Promise<Identity>
   return openIdentity({ name: COORDINATOR, ...keys })
 }
 
-/** Opens identities for a command: it needs only the settings that locate the identity. */
-export function composeIdentityOf(env: NodeJS.ProcessEnv): IdentityOf {
-  return async (owner) => {
-    const config = configFor(env)
-    if (owner === 'coordinator') return coordinatorIdentity(config)
-    const party = config.mpc?.party ?? null
-    if (party === null) {
-      throw new InvalidSetting('MPC_PARTY', 'must be set to the number of the party. Otherwise, use --coordinator.')
-    }
-    await requireUsableDirectory(party.directory, MPC_PARTY_DIR, { writes: false })
-    return openPartyIdentity(party.number, party.directory, await openPartyKek(party))
+/**
+ * Opens an identity for a command: it needs only the settings that locate the identity.
+ *
+ * @throws InvalidSetting when the settings name no such process; Unavailable when its identity cannot be opened
+ */
+export async function openIdentityOf(env: NodeJS.ProcessEnv, owner: IdentityOwner): Promise<Identity> {
+  const config = configFor(env)
+  if (owner === 'coordinator') return coordinatorIdentity(config)
+  const party = config.mpc?.party ?? null
+  if (party === null) {
+    throw new InvalidSetting('MPC_PARTY', 'must be set to the number of the party. Otherwise, use --coordinator.')
   }
+  await requireUsableDirectory(party.directory, MPC_PARTY_DIR, { writes: false })
+  return openPartyIdentity(party.number, party.directory, await openPartyKek(party))
 }
 
 /** A pool connects with its first query: a keystore in a directory needs no database. */

@@ -4,8 +4,6 @@
  *
  * Invariant: a row of the log proves nothing. The party's own journal, bytes that the wallet's key signed, and the chain do.
  */
-import type { Pool } from 'pg'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
@@ -26,39 +24,34 @@ const MOST_AHEAD = 64
 /** Rows at the highest nonces that are read: forged ones above the proven one only cost a question to a node. */
 const ROWS_READ = 8
 
-export type NonceWindow = {
-  /** @throws Unavailable when neither the party nor the log knows the nonce, and no node answers */
-  readonly isNear: (lane: Lane, nonce: number) => Promise<boolean>
-  /** Whether something was signed with a higher nonce, which waits for this one. */
-  readonly isGap: (lane: Lane, nonce: number) => Promise<boolean>
+/** The journal is that of this party. */
+export type NonceContext = Pick<Kernel, 'log' | 'pool' | 'chains'> & {
+  readonly journal: Pick<SigningJournal, 'highestOf'>
+  readonly keys: TagKeys
 }
 
-/** Checks the party's journal first, then the log, and a node only for an address that other programs send from too. */
-export function composeNonceWindow(
-  { log, pool, chains }: Kernel,
-  { journal, keys }: { readonly journal: Pick<SigningJournal, 'highestOf'>; readonly keys: TagKeys },
-): NonceWindow {
-  const highestProven = (lane: Lane) => highestInLog({ log, pool, keys }, lane)
-  return {
-    async isNear(lane, nonce) {
-      const isWithin = (highest: number) => nonce <= highest + MOST_AHEAD
-      if (isWithin(journal.highestOf(lane.chainId, lane.address))) return true
-      if (isWithin(await highestProven(lane))) return true
-      const chain = chains.byChainId(lane.chainId)
-      if (chain === undefined) return false
-      return isWithin((await chain.client.transactionCount(lane.address)) - 1)
-    },
-    async isGap(lane, nonce) {
-      return nonce < journal.highestOf(lane.chainId, lane.address) || nonce < (await highestProven(lane))
-    },
-  }
+/**
+ * Whether the address may reach a nonce soon. Checks the party's journal first, then the log, and a node only for an address that
+ * other programs send from too.
+ *
+ * @throws Unavailable when neither the party nor the log knows the nonce, and no node answers
+ */
+export async function isNear(ctx: NonceContext, lane: Lane, nonce: number): Promise<boolean> {
+  const isWithin = (highest: number) => nonce <= highest + MOST_AHEAD
+  if (isWithin(ctx.journal.highestOf(lane.chainId, lane.address))) return true
+  if (isWithin(await highestInLog(ctx, lane))) return true
+  const chain = ctx.chains.byChainId(lane.chainId)
+  if (chain === undefined) return false
+  return isWithin((await chain.client.transactionCount(lane.address)) - 1)
+}
+
+/** Whether something was signed with a higher nonce, which waits for this one. */
+export async function isGap(ctx: NonceContext, lane: Lane, nonce: number): Promise<boolean> {
+  return nonce < ctx.journal.highestOf(lane.chainId, lane.address) || nonce < (await highestInLog(ctx, lane))
 }
 
 /** The highest signed nonce: rows locate transactions, whose recorded bytes must prove it. */
-async function highestInLog(
-  { log, pool, keys }: { readonly log: EventLog; readonly pool: Pool; readonly keys: TagKeys },
-  lane: Lane,
-): Promise<number> {
+async function highestInLog({ log, pool, keys }: NonceContext, lane: Lane): Promise<number> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
     name: 'highest_nonces',
     text: `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND from_address = $2 AND nonce IS NOT NULL

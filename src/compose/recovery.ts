@@ -40,6 +40,7 @@ export type RecoverySources = {
   readonly restoreSeeds: RestoreSeeds
 }
 
+/** A value: commands that read only a kit are run without a service. */
 export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
   return {
     backUp: (request) =>

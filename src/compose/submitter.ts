@@ -3,27 +3,30 @@
 import { settingPrefix } from '../config/chains.ts'
 import { chainName } from '../operator/words.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
-import { createLackGas, createNeededGas, type LackGas } from '../transactions/gas-budget.ts'
+import { createNeededGas, lackGas, type NeededGas } from '../transactions/gas-budget.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
-import { submitLane } from '../transactions/submit-lane.ts'
+import { type SubmitContext, submitLane } from '../transactions/submit-lane.ts'
 import { handleSending } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { workOnLanes } from './lanes.ts'
 import { createLeftSwaps } from './left-swaps.ts'
 import type { Work } from './run-process.ts'
 
-function composeLackGas(chainOf: Kernel['chainOf'], now: Kernel['clock']): (chainId: number) => LackGas {
-  const chains = new Map<number, LackGas>()
-  return (chainId) => {
+/** Each chain remembers on its own what its transactions need. */
+function lackGasOn({ chainOf, clock: now }: Kernel): SubmitContext['lackGas'] {
+  const chains = new Map<number, NeededGas>()
+  const neededGasOf = (chainId: number): NeededGas => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
     const { agreed, foreign, code, forks, exists } = chainOf(chainId)
     const estimateGas = createEstimateGas(foreign, code, createPlainGas({ agreed, forks, exists }))
-    const lackGas = createLackGas({ forks, now }, createNeededGas({ forks, estimateGas }))
-    chains.set(chainId, lackGas)
-    return lackGas
+    const neededGas = createNeededGas({ forks, estimateGas })
+    chains.set(chainId, neededGas)
+    return neededGas
   }
+  return (chainId, transactions) =>
+    lackGas({ forks: chainOf(chainId).forks, now, neededGas: neededGasOf(chainId) }, transactions)
 }
 
 export async function startSubmitter(kernel: Kernel): Promise<Work> {
@@ -32,7 +35,7 @@ export async function startSubmitter(kernel: Kernel): Promise<Work> {
   const ctx = {
     ...kernel,
     lanes: createLaneReads(pool),
-    lackGasOf: composeLackGas(chainOf, clock),
+    lackGas: lackGasOn(kernel),
     onLeft(chainId: number, transactionId: string) {
       const { settings } = chainOf(chainId)
       const setting = `${settingPrefix(settings)}SWAP_RPC_URLS`

@@ -14,7 +14,7 @@ import { createIsAllowedAddress } from '../webhooks/public-address.ts'
 import { readReceiver } from '../webhooks/receiver-of.ts'
 import { MAX_ATTEMPTS } from '../webhooks/retry-schedule.ts'
 import type { RunningDrains } from '../webhooks/running-drains.ts'
-import { createSigningKeysOf, type OpenSealed, SecretUnusable } from '../webhooks/secrets.ts'
+import { createSigningKeysOf, SecretUnusable } from '../webhooks/secrets.ts'
 import type { Kernel } from './kernel.ts'
 
 /** @throws ConfigError when the sender has no identity: it could not sign */
@@ -29,13 +29,14 @@ export async function composeSender(
   const lookUp = createLookUp({ hasOwnNetworks: allowedNetworks.length > 0 })
   const agents = proxyUrl === null ? createSafeAgents(isAllowed, lookUp) : createProxyAgents(proxyUrl, isAllowed)
   const userAgent = `Bursar/${version()}`
+  const identities = await identitiesOf(kernel)
   return {
     leases,
     pool,
     running,
     random: Math.random,
     receiverOf: (webhookId) => readReceiver({ pool }, webhookId),
-    keysOf: createSigningKeysOf({ pool, clock, open: await composeOpen(kernel) }),
+    keysOf: createSigningKeysOf({ pool, clock, open: (sealed) => openSecret(identities, sealed) }),
     bodiesOf,
     post: (...delivery) => postDelivery({ agents, userAgent }, ...delivery),
     disable: disabling(kernel),
@@ -53,20 +54,21 @@ export async function composeSender(
   }
 }
 
-async function composeOpen({ config }: Kernel): Promise<OpenSealed> {
+async function identitiesOf({ config }: Kernel): Promise<readonly string[]> {
   const { identity } = config.webhooks
   if (identity === null)
     throw new ConfigError(['WEBHOOK_IDENTITY must be set for a webhook sender: create one with age-keygen'])
-  const identities = await parseIdentities(identity, 'WEBHOOK_IDENTITY')
-  return async (sealed) => {
-    const opening = await openWith(identities, Buffer.from(sealed, 'base64'))
-    if (opening.outcome === 'opened') return opening.plaintext
-    throw new SecretUnusable(
-      opening.outcome === 'damaged'
-        ? 'the secret of the webhook is damaged: rotate it'
-        : 'the secret of the webhook is encrypted to another identity than WEBHOOK_IDENTITY',
-    )
-  }
+  return parseIdentities(identity, 'WEBHOOK_IDENTITY')
+}
+
+async function openSecret(identities: readonly string[], sealed: string): Promise<Uint8Array> {
+  const opening = await openWith(identities, Buffer.from(sealed, 'base64'))
+  if (opening.outcome === 'opened') return opening.plaintext
+  throw new SecretUnusable(
+    opening.outcome === 'damaged'
+      ? 'the secret of the webhook is damaged: rotate it'
+      : 'the secret of the webhook is encrypted to another identity than WEBHOOK_IDENTITY',
+  )
 }
 
 /**

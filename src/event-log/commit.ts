@@ -56,7 +56,11 @@ export type CommitDecisions = {
   ): Promise<readonly Decision<State>[]>
 }
 
-/** @param pause between two attempts; passed in where time is simulated */
+/**
+ * `EventLog.commit`: a value, because it belongs to the append of its log. It keeps nothing.
+ *
+ * @param pause between two attempts; passed in where time is simulated
+ */
 export function createCommit(
   append: (commit: Commit) => Promise<void>,
   pause?: (() => Promise<void>) | undefined,

@@ -7,7 +7,7 @@
  */
 import type { Nodes } from '../chain/agreement.ts'
 import type { Block, BlockRef } from '../chain/blocks.ts'
-import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
+import { type FollowStep, nextStep, type Pace } from '../chain/follow.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { RecoverAddress } from '../chain/transaction-bytes.ts'
 import type { Context } from '../context.ts'
@@ -71,19 +71,19 @@ export async function followChain(ctx: FollowContext, lease: Lease, signal: Abor
   const { walked, client, recover, pace, settings, pauseBetween } = ctx
   const { chainId } = settings
   const accepted = createReadAccepted(ctx.log, settings)
-  const follower = createFollower({
+  const following = {
     client,
-    recover,
+    how: { recover, blockReceipts: true },
     pace,
-    storedHashes: (from, to) => walked.hashes(chainId, from, to),
+    storedHashes: (from: number, to: number) => walked.hashes(chainId, from, to),
     acceptedGenesis: async () => (await accepted())?.genesis ?? null,
-  })
+  }
   let cursor = (await walked.cursor(chainId)) ?? (await begin(ctx, lease))
   const finality = createFinality({ ...ctx, accepted })
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const step = await finality.judged(await grounded(ctx, await follower.nextStep(cursor)))
+    const step = await finality.judged(await grounded(ctx, await nextStep(following, cursor)))
     if (step.type === 'advance' || step.type === 'reorg') {
       const final = await finality.at(step.type === 'reorg' ? step.to : cursor)
       cursor = await ctx.inTurn(() => take(ctx, lease, { cursor, final }, step))

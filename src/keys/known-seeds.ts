@@ -12,7 +12,7 @@ const ADVICE = 'restore the keystore that created them.'
 
 /**
  * As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one
- * `keystore_not_ours`.
+ * `keystore_not_ours`. A value, because signers take seeds as `TenantSeeds`, whether they are compared or not.
  */
 export function createKnownSeeds({
   seeds,

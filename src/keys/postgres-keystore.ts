@@ -13,7 +13,7 @@ const INSERT_NEW = `INSERT INTO sealed_keys (tenant_id, purpose, envelope)
 
 /**
  * Keeps envelopes in PostgreSQL. A backup of the database then includes the sealed keys, which are worthless without
- * the key-encryption key: set KEYSTORE_KEY to the same value on every machine.
+ * the key-encryption key: set KEYSTORE_KEY to the same value on every machine. A value, because a directory is a `Keystore` too.
  */
 export function createPostgresKeystore(pool: Pool): Keystore {
   async function read(id: SecretId): Promise<Envelope | undefined> {

@@ -41,6 +41,7 @@ const REFUSAL = Type.Object({
   ),
 })
 
+/** A value, because more aggregators can be a `QuoteSource`. */
 export function createZeroX({ url, key }: { readonly url: string; readonly key: string }): QuoteSource {
   const target = `${url.replace(/\/+$/, '')}/swap/allowance-holder/quote?`
   const headers = { '0x-api-key': key, '0x-version': 'v2', accept: 'application/json' }

@@ -157,21 +157,24 @@ const FRESH_MS = 20_000
  * Of bytes that are to be sent: those that a fork has left with too little gas. They are not sent until the lane has replaced
  * them. Looks only at bytes from before the fork, and asks nobody about fresh ones, so that it costs nothing at other times.
  * Never throws.
+ *
+ * @param chain.now the time of day, ms
  */
-export type LackGas = (transactions: readonly KnownTransaction[]) => Promise<readonly boolean[]>
-
-/** @param now the time of day, ms */
-export function createLackGas(
-  { forks, now }: Pick<NeededGasChain, 'forks'> & { readonly now: () => number },
-  neededGas: NeededGas,
-): LackGas {
+export function lackGas(
+  {
+    forks,
+    now,
+    neededGas,
+  }: Pick<NeededGasChain, 'forks'> & { readonly now: () => number; readonly neededGas: NeededGas },
+  transactions: readonly KnownTransaction[],
+): Promise<readonly boolean[]> {
   const lacks = async (transaction: KnownTransaction): Promise<boolean> => {
     const signedAt = newestAttempt(transaction)?.signedAt
     if (signedAt === undefined || now() - Date.parse(signedAt) < FRESH_MS) return false
     const { since } = await forks.status()
     return since !== null && signedAt < since && (await neededGas(transaction)) !== null
   }
-  return (transactions) => Promise.all(transactions.map(lacks))
+  return Promise.all(transactions.map(lacks))
 }
 
 /** What it needs, and why that is more than its hold. */

@@ -9,7 +9,6 @@ import type { Fence } from '../event-log/leases.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
-import type { LackGas } from './gas-budget.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { type Answered as Answer, isFutile, type Receivers, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
@@ -20,13 +19,14 @@ const MAX_OLDER = 8
 const UNANSWERED: Answer = { outcome: 'unavailable', message: 'no response', relays: [] }
 
 /** What a submitter has, beside what every process has. */
-type SubmitContext = Pick<Context, 'log'> & {
+export type SubmitContext = Pick<Context, 'log'> & {
   /** Bytes submitted `rebroadcastAfterMs` ago that are in no block may have been dropped: they are submitted again. */
   readonly config: Pick<Context['config'], 'rebroadcastAfterMs'>
   readonly logger: Pick<Context['logger'], 'warn'>
   readonly chainOf: (chainId: number) => Receivers
   readonly lanes: Pick<LaneReads, 'toSubmit'>
-  readonly lackGasOf: (chainId: number) => LackGas
+  /** Of these, those that a fork has left with too little gas. */
+  readonly lackGas: (chainId: number, transactions: readonly KnownTransaction[]) => Promise<readonly boolean[]>
   /** Called for a swap that was requested with relays of which this process has none: it sends the bytes to nobody. */
   readonly onLeft: (chainId: number, transactionId: string) => void
 }
@@ -104,11 +104,14 @@ async function submitNext(
 }
 
 async function withTooLittleGas(
-  { lackGasOf, logger }: SubmitContext,
+  { lackGas, logger }: SubmitContext,
   { chainId }: Lane,
   items: readonly Unsent[],
 ): Promise<readonly Unsent[]> {
-  const lack = await lackGasOf(chainId)(items.map(({ state }) => state))
+  const lack = await lackGas(
+    chainId,
+    items.map(({ state }) => state),
+  )
   const poor = items.filter((_, index) => lack[index])
   const message = 'not sent: a fork has made it dearer than its gas; it is replaced'
   for (const { loaded } of poor) tellRefused(logger, { transactionId: loaded.id, outcome: 'gas_too_low', message })

@@ -1,7 +1,8 @@
 /** Finds a wallet for a caller. A wallet of another tenant looks the same as one that does not exist. */
+import type { Pool } from 'pg'
 import { Conflict, NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { WalletFacts, WalletFactsOf } from './wallet-facts.ts'
+import { createWalletFacts, type WalletFacts } from './wallet-facts.ts'
 
 /**
  * Archived wallets are included: the append refuses what they do not allow.
@@ -11,7 +12,9 @@ import type { WalletFacts, WalletFactsOf } from './wallet-facts.ts'
  */
 export type FindWallet = (owner: Owner, walletId: string) => Promise<WalletFacts>
 
-export function createFindWallet(factsOf: WalletFactsOf): FindWallet {
+/** Remembers wallets, and looks up those of the same moment together, as `createWalletFacts`. */
+export function createFindWallet(pool: Pool): FindWallet {
+  const factsOf = createWalletFacts(pool)
   return async ({ tenantId, environment }, walletId) => {
     const facts = await factsOf(walletId)
     if (facts === null || facts.tenantId !== tenantId) throw new NotFound('wallet')

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import type { LimitedAsset, Policy } from '../../src/core/policy.ts'
-import { SCOPES } from '../../src/declarations.ts'
+import { CATALOGUE, SCOPES } from '../../src/declarations.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
@@ -73,7 +73,7 @@ async function makeTenant(subject: Subject, log: EventLog, tenantId: string): Pr
   const { environment } = await call<{ environment: typeof ENVIRONMENT }>(subject, 'GET', '/v1/me')
   if (environment !== ENVIRONMENT) throw new Error(`the sandbox has keys for ${environment}`)
   const key = { tenantId, environment, scopes: SCOPES }
-  const { token } = await createIssueApiKey({ log, newId })(key, { actor: 'operator' })
+  const { token } = await createIssueApiKey({ log, newId, catalogue: CATALOGUE })(key, { actor: 'operator' })
   const state = subject.service.state
   const own: Subject = { ...subject, service: { ...subject.service, state: () => ({ ...state(), api_key: token }) } }
   return { headers: authHeaders(own), paths: transferPaths(await fundedWallets(own, WALLETS)) }

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { accepted } from '../support/client.ts'
 import { emptyQueues } from '../support/empty-queues.ts'
 import { type Act, actNamed, mustBe, submitted } from '../support/points-acts.ts'
 import { auditStage } from '../support/points-audit.ts'
@@ -48,16 +49,13 @@ const validForMinutes: Act = {
   name: 'a transfer that is valid for ten minutes',
   async play(stage) {
     const body = { to: RECIPIENT, amount: '0.000001', asset: 'ETH' }
-    const reply = await stage.api.insist({
-      method: 'POST',
-      path: `/v1/wallets/${stage.issuer.id}/transfer`,
-      key: `valid-${performance.now()}`,
-      prefer: 'respond-async',
-      body: { ...body, valid_until: new Date(Date.now() + VALID_FOR_MS).toISOString() },
+    const reply = await stage.api.send(`/v1/wallets/${stage.issuer.id}/transfer`, {
+      ...body,
+      valid_until: new Date(Date.now() + VALID_FOR_MS).toISOString(),
     })
-    if (reply.status !== 202) throw new Error(`it was refused: ${JSON.stringify(reply.body)}`)
+    const { transaction_id } = accepted(reply)
     await stage.settle()
-    await mustBe(stage, reply.body.data.transaction_id, 'confirmed')
+    await mustBe(stage, transaction_id, 'confirmed')
   },
 }
 

@@ -4,6 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
+import type { Reply } from '../support/client.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../support/database-proxy.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
@@ -11,7 +12,6 @@ import { auditLog } from '../support/log-audit.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import type { Reply } from '../support/service-api.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
 const { url: databaseUrl, pool: direct } = await withDatabase(t)

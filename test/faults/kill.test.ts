@@ -7,11 +7,11 @@ import { getAddress } from 'ethers'
 import pg from 'pg'
 import t from 'tap'
 import { publishedTransactions } from '../../src/transactions/published.ts'
+import type { Client } from '../support/client.ts'
 import { listen } from '../support/event-stream.ts'
 import { type Answered, makeWallets, planTransfers, RECIPIENT } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import type { ApiClient } from '../support/service-api.ts'
 import { type Receiver, withReceiver } from '../support/webhook-receiver.ts'
 import { startWorld } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
@@ -112,7 +112,7 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
   if (!t.passing()) t.comment(service.lastWords())
 })
 
-async function watchRecipient(api: ApiClient): Promise<string> {
+async function watchRecipient(api: Client): Promise<string> {
   const body = {
     address: getAddress(RECIPIENT),
     network: 'ethereum',
@@ -124,7 +124,7 @@ async function watchRecipient(api: ApiClient): Promise<string> {
 }
 
 /** What came in and is confirmed. */
-async function confirmedAmounts(api: ApiClient, walletId: string): Promise<string[]> {
+async function confirmedAmounts(api: Client, walletId: string): Promise<string[]> {
   type Page = {
     readonly activity: readonly { readonly amount: string; readonly asset: string; readonly status: string }[]
     readonly next_cursor: string | null
@@ -142,7 +142,7 @@ async function confirmedAmounts(api: ApiClient, walletId: string): Promise<strin
 }
 
 /** Everything that happens to a transaction, but not what its blocks change besides. */
-async function createWebhook(api: ApiClient, { urlOf, verifyWith }: Receiver): Promise<void> {
+async function createWebhook(api: Client, { urlOf, verifyWith }: Receiver): Promise<void> {
   const types = publishedTransactions.types
   const body = { url: urlOf('/hook'), types: Object.keys(types) }
   const answer = await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })

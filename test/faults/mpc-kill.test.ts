@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseEther, verifyMessage } from 'ethers'
 import t, { type Test } from 'tap'
 import { KIND } from '../../src/keys/mpc/protocol.ts'
+import { accepted } from '../support/client.ts'
 import { TAG_KEY } from '../support/config.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
@@ -162,8 +163,7 @@ t.test('after a kill in a round of a key generation each request gets one wallet
 t.test('after a kill in a round of a refresh all parties hold the shares that the log names', async (t) => {
   const refresh = async (key: string) => {
     const path = `/v1/wallets/${wallet.id}/shares/refresh`
-    const { status, body } = await service.api.insist({ method: 'POST', path, key, prefer: 'respond-async' })
-    if (status !== 202) throw new Error(`it was refused: ${JSON.stringify(body)}`)
+    accepted(await service.api.send(path, undefined, key))
   }
   const refreshed = async () =>
     (await stage.keyEvents(wallet.keyId)).filter(({ type }) => type === 'MpcSharesRefreshed')

@@ -11,11 +11,11 @@ import { formatAmount } from '../../src/core/money.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { readChain } from '../support/chain-audit-scan.ts'
+import { type ApiRequest, type Client, createClient } from '../support/client.ts'
 import { type Answered, type LoadWallet, makeWallets, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { Service } from '../support/service.ts'
-import { type ApiClient, type ApiRequest, createApiClient } from '../support/service-api.ts'
 import { prepareVictim, type Victim } from '../support/victims.ts'
 import { startWorld } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
@@ -75,7 +75,7 @@ function policyOf({ ether, assets }: Limits, count: number) {
 }
 
 /** A draft, its shadow, and when it knows the past, its publication. What another try has done already is no failure. */
-async function publish(api: ApiClient, policy: unknown): Promise<void> {
+async function publish(api: Client, policy: unknown): Promise<void> {
   const read = async () => (await api.insist({ path: '/v1/policies' })).body.data
   const revision = (await read()).draft?.revision ?? 0
   await mustSucceed(api, { method: 'PUT', path: '/v1/policies', body: { revision, policy } })
@@ -87,7 +87,7 @@ async function publish(api: ApiClient, policy: unknown): Promise<void> {
   await mustSucceed(api, { method: 'POST', path: '/v1/policies/publish', body: { version } })
 }
 
-async function mustSucceed(api: ApiClient, request: ApiRequest): Promise<void> {
+async function mustSucceed(api: Client, request: ApiRequest): Promise<void> {
   const { status, body } = await api.insist(request)
   // A try without an answer has done it.
   if (status >= 300 && body.errors?.[0]?.code !== 'policy_changed')
@@ -105,8 +105,8 @@ async function startSecond(t: Test, service: Service) {
     PORT: port,
     HOST: '127.0.0.1',
   }
-  const api = createApiClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: api_key })
-  const first = createApiClient({ baseUrl: base_url, apiKey: api_key })
+  const api = createClient(`http://127.0.0.1:${port}`, api_key)
+  const first = createClient(base_url, api_key)
   const start = async (): Promise<Victim> => {
     const victim = prepareVictim('api', env)
     t.after(victim.kill)
@@ -114,10 +114,10 @@ async function startSecond(t: Test, service: Service) {
     return victim
   }
   const turnOf = ({ key = '' }: ApiRequest) => (Number(/\d+$/.exec(key)?.[0] ?? 0) % 2 === 0 ? first : api)
-  const both: ApiClient = {
+  const both: Client = {
+    ...first,
     once: (request) => turnOf(request).once(request),
     insist: (request) => turnOf(request).insist(request),
-    counts: first.counts,
   }
   return { both, second: api, start }
 }

@@ -18,11 +18,7 @@ const LARGE = 2_000n
 
 const path = `/v1/wallets/${trader.wallet.id}/transactions`
 const read = async (id: string) => (await api.insist({ path: `${path}/${id}` })).body.data
-const until = (id: string, ...states: string[]) =>
-  eventually(async () => {
-    const view = await read(id)
-    return states.includes(view.state) ? view : null
-  })
+const until = (id: string, ...states: string[]) => api.until(`${path}/${id}`, ({ state }) => states.includes(state))
 
 /** A swap whose approval a node has and no block includes. */
 async function approving(): Promise<{ readonly swap: string; readonly approval: string }> {

@@ -1,14 +1,13 @@
 /** Whoever has a key with limits, and wants to spend more than they say; and what its owner is told. */
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
+import { accepted, type Client, createClient } from '../support/client.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { withNftStage } from '../support/nft-stage.ts'
-import { type ApiClient, createApiClient } from '../support/service-api.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
 
 const ETHER = 'eip155:1000001/slip44:60'
@@ -27,33 +26,24 @@ const stage = await withNftStage(t)
 const { service, rpc, mine, settle } = stage
 const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
 const { baseUrl } = service
-const unique = () => randomBytes(8).toString('hex')
 
 const askKey = (limits: readonly object[], { by = service.api, scopes = SPENDS } = {}) =>
-  by.insist({ method: 'POST', path: '/v1/api-keys', key: unique(), body: { label: 'shop', scopes, limits } })
+  by.insist({ method: 'POST', path: '/v1/api-keys', body: { label: 'shop', scopes, limits } })
 
 async function makeKey(limits: readonly object[], options?: Parameters<typeof askKey>[1]) {
-  const made = await askKey(limits, options)
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
-  return { id: made.body.data.key_id, client: createApiClient({ baseUrl, apiKey: made.body.data.api_key }) }
+  const { key_id: id, api_key } = accepted(await askKey(limits, options))
+  return { id, client: createClient(baseUrl, api_key) }
 }
 
-const pay = (client: ApiClient, amount: string) =>
-  client.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/transfer`,
-    key: unique(),
-    prefer: 'respond-async',
-    body: { to: RECIPIENT, amount, asset: 'ETH' },
-  })
+const pay = (client: Client, amount: string) =>
+  client.send(`/v1/wallets/${wallet.id}/transfer`, { to: RECIPIENT, amount, asset: 'ETH' })
 
-const call = (client: ApiClient, contract: string, signature: string, args: readonly unknown[], more: object = {}) =>
-  client.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/contract-call`,
-    key: unique(),
-    prefer: 'respond-async',
-    body: { contract_address: contract, function_signature: signature, args, ...more },
+const call = (client: Client, contract: string, signature: string, args: readonly unknown[], more: object = {}) =>
+  client.send(`/v1/wallets/${wallet.id}/contract-call`, {
+    contract_address: contract,
+    function_signature: signature,
+    args,
+    ...more,
   })
 
 async function sent(transaction: object): Promise<{ readonly contractAddress: string }> {
@@ -79,12 +69,12 @@ const uncounted = (why: RegExp) => ({
 
 t.test('a key whose amounts are limited opens no other asset, for itself or for a key that it makes', async (t) => {
   const body = { network: 'ethereum', environment: 'mainnet', contract_address: await deployToken() }
-  const registered = await service.api.insist({ method: 'POST', path: '/v1/assets', key: unique(), body })
+  const registered = await service.api.insist({ method: 'POST', path: '/v1/assets', body })
   t.match(registered, { status: 201 })
   const ofToken = { asset_id: registered.body.data.asset_id, amount: '1000000', window_seconds: DAY }
   const ofDollars = { amount_usd: '1000000', window_seconds: DAY }
   const { id, client } = await makeKey([OF_ETHER], { scopes: MANAGES })
-  const change = (by: ApiClient, limits: readonly object[]) =>
+  const change = (by: Client, limits: readonly object[]) =>
     by.insist({ method: 'PATCH', path: `/v1/api-keys/${id}`, body: { limits } })
   for (const other of [ofToken, ofDollars]) {
     matchExactly(t, await askKey([other], { by: client }), BEYOND)
@@ -179,7 +169,7 @@ t.test('nor does it call what fails when it is asked for, and may take more late
 t.test('a simulation of a call is refused as the call would be', async (t) => {
   const contract = await deployToken()
   const { client } = await makeKey([{ ...OF_ETHER, amount: '1' }])
-  const simulate = (by: ApiClient, value: string, mode = 'simulate') => {
+  const simulate = (by: Client, value: string, mode = 'simulate') => {
     const body = { contract_address: contract, function_signature: 'deposit()', args: [], value, mode }
     return by.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}/contract-call`, body })
   }
@@ -204,13 +194,7 @@ t.test('a mint takes nothing but its fee, and a voucher nothing', async (t) => {
   const { id, client } = await makeKey([OF_ETHER], { scopes: [...SPENDS, 'nft:read', 'nft:write'] })
   const metadata = { name: 'One', image: 'https://example.com/1.png' }
   const mint = (more: object) =>
-    client.insist({
-      method: 'POST',
-      path: '/v1/nft/mint',
-      key: unique(),
-      prefer: 'respond-async',
-      body: { collection_id: collection.id, recipient: RECIPIENT, metadata, ...more },
-    })
+    client.send('/v1/nft/mint', { collection_id: collection.id, recipient: RECIPIENT, metadata, ...more })
   const left = async () => Number((await service.api.insist({ path: `/v1/api-keys/${id}` })).body.data.limits[0].left)
   t.match(await mint({ minting_type: 'LAZY' }), { status: 202 })
   t.equal(await left(), 5)

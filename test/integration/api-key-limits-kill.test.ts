@@ -1,9 +1,9 @@
 /** kill -9 of an API process around the append of what an API key with a limit spends: nothing is spent twice, and nothing is lost. */
 import t from 'tap'
+import { createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
-import { startVictimApi } from '../support/victim-api.ts'
+import { startVictimApi } from '../support/victims.ts'
 
 const LIMIT = 3
 const REQUESTS = 5
@@ -19,7 +19,7 @@ for (const moment of ['before', 'after'] as const)
     }
     const made = await service.api.insist({ method: 'POST', path: '/v1/api-keys', key: `key-${moment}`, body })
     const { api_key: apiKey, key_id: keyId } = made.body.data
-    const clientOf = ({ baseUrl }: { readonly baseUrl: string }) => createApiClient({ baseUrl, apiKey })
+    const clientOf = ({ baseUrl }: { readonly baseUrl: string }) => createClient(baseUrl, apiKey)
     const pay = (n: number) => ({
       method: 'POST' as const,
       path: `/v1/wallets/${wallet?.id}/transfer`,

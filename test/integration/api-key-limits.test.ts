@@ -1,10 +1,10 @@
 /** API keys with limits through the whole service: what they may spend, and what is refused. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { accepted, type Client, createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { type ApiClient, createApiClient } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
 const ETHER = 'eip155:1000001/slip44:60'
@@ -15,23 +15,16 @@ const { service, settle } = await withStage(t)
 const [wallet] = await service.makeWallets(1)
 const { baseUrl } = service
 
-type Made = { readonly id: string; readonly client: ApiClient }
+type Made = { readonly id: string; readonly client: Client }
 
 async function makeKey(limits: readonly object[], { by = service.api, scopes = SPENDS } = {}): Promise<Made> {
   const body = { label: 'shop', scopes, limits }
-  const made = await by.insist({ method: 'POST', path: '/v1/api-keys', key: randomBytes(8).toString('hex'), body })
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
-  return { id: made.body.data.key_id, client: createApiClient({ baseUrl, apiKey: made.body.data.api_key }) }
+  const { key_id: id, api_key } = accepted(await by.insist({ method: 'POST', path: '/v1/api-keys', body }))
+  return { id, client: createClient(baseUrl, api_key) }
 }
 
-const pay = (client: ApiClient, amount: string, key = randomBytes(8).toString('hex')) =>
-  client.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet?.id}/transfer`,
-    key,
-    prefer: 'respond-async',
-    body: { to: RECIPIENT, amount, asset: 'ETH' },
-  })
+const pay = (client: Client, amount: string, key?: string) =>
+  client.send(`/v1/wallets/${wallet?.id}/transfer`, { to: RECIPIENT, amount, asset: 'ETH' }, key)
 
 const spentOn = async (keyId: string) =>
   BigInt(
@@ -121,7 +114,7 @@ t.test('a key that another one makes, or that replaces it, counts on the limits 
   t.equal((await pay(made.client, '0.9')).status, 202)
   t.equal((await pay(maker.client, '0.2')).status, 403, 'what the other spent')
 
-  const change = (client: ApiClient, keyId: string, asked: readonly object[]) =>
+  const change = (client: Client, keyId: string, asked: readonly object[]) =>
     client.insist({ method: 'PATCH', path: `/v1/api-keys/${keyId}`, body: { limits: asked } })
   for (const asked of [
     [],
@@ -141,7 +134,7 @@ t.test('a key that another one makes, or that replaces it, counts on the limits 
   t.equal((await pay(maker.client, '0.2')).status, 202, 'at once in the process that raised it')
   const path = `/v1/api-keys/${maker.id}/rotate`
   const rotated = await maker.client.insist({ method: 'POST', path, key: 'rotate', body: { overlap_seconds: 60 } })
-  const next = createApiClient({ baseUrl, apiKey: rotated.body.data.api_key })
+  const next = createClient(baseUrl, rotated.body.data.api_key)
   t.equal((await pay(next, '0.95')).status, 403, 'a key that is replaced begins with what was spent')
 })
 
@@ -200,7 +193,7 @@ t.test('a maker whose limit was lowered replaces keys that it made, with the low
     { requests_per_day: 500, inherited: true },
   ])
   t.equal(rotated.body.data.limits.length, 3)
-  const next = createApiClient({ baseUrl, apiKey: rotated.body.data.api_key })
+  const next = createClient(baseUrl, rotated.body.data.api_key)
   matchExactly(t, await pay(next, '1.2'), { status: 403, body: { errors: [{ details: { limit: '1' } }] } })
 })
 
@@ -229,7 +222,6 @@ t.test('limits that are none are refused, each with its field', async (t) => {
     const { status, body } = await service.api.insist({
       method: 'POST',
       path: '/v1/api-keys',
-      key: randomBytes(8).toString('hex'),
       body: { scopes, limits },
     })
     return [status, body.errors?.[0]?.field, body.errors?.[0]?.code]
@@ -261,7 +253,7 @@ t.test('limits that are none are refused, each with its field', async (t) => {
 t.test('after all outcomes the counters are those that the log gives', async (t) => {
   await settle()
   t.strictSame(
-    (await compareLive(service.pool, ALL_AGGREGATES, { tables: ['spend_buckets', 'api_keys'] })).differences,
+    (await compareLive(service.pool, LOG_CONTENTS, { tables: ['spend_buckets', 'api_keys'] })).differences,
     [],
   )
 })

@@ -1,9 +1,9 @@
 /** API keys whose only answer is lost: an API process is killed beside the append, and its client repeats the request. */
 import t, { type Test } from 'tap'
+import type { ApiRequest } from '../support/client.ts'
 import { type KeyStage, withKeyStage } from '../support/key-stage.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import type { ApiRequest } from '../support/service-api.ts'
-import { startVictimApi } from '../support/victim-api.ts'
+import { startVictimApi } from '../support/victims.ts'
 
 const ONCE = 'the-same'
 const ROTATES = 'append ApiKeyIssued+ApiKeyRotated'

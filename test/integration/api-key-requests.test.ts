@@ -1,12 +1,12 @@
 /** Requests a day of API keys: exactly the limit by all processes, whatever ends, and what others than the API may do to the counts. */
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
+import { createClient } from '../support/client.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { withStage } from '../support/service-stage.ts'
-import { startVictimApi } from '../support/victim-api.ts'
+import { startVictimApi } from '../support/victims.ts'
 
 const ME = { to: 'GET /v1/me' }
 const MANAGES = ['api_keys:read', 'api_keys:write', 'wallets:read']
@@ -232,7 +232,7 @@ t.test('kill -9 of a process loses at most a hundredth of the day, and lets nobo
   const made = await service.api.insist({ method: 'POST', path: '/v1/api-keys', key: 'kill', body })
   const { api_key: apiKey, key_id: keyId } = made.body.data
   const stage = await startVictimApi(t, service)
-  const victim = createApiClient({ baseUrl: stage.baseUrl, apiKey })
+  const victim = createClient(stage.baseUrl, apiKey)
   let served = 0
   const used = async () => {
     if ((await victim.once({ path: '/v1/me' })).status === 200) served += 1
@@ -244,7 +244,7 @@ t.test('kill -9 of a process loses at most a hundredth of the day, and lets nobo
   const [taken = 0] = await takenOf(service.pool, keyId)
   t.ok(served <= taken, `${served} were served of ${taken}`)
   t.ok(taken <= 300, 'tens that the 300 requests began')
-  const here = createApiClient({ baseUrl: service.baseUrl, apiKey })
+  const here = createClient(service.baseUrl, apiKey)
   const answers = await Promise.all(Array.from({ length: limit }, () => here.once({ path: '/v1/me' })))
   t.equal(answers.filter(({ status }) => status === 200).length, limit - taken, 'what nobody had taken')
   t.strictSame(await takenOf(service.pool, keyId), [limit])

@@ -1,6 +1,6 @@
 /** Of several nodes the first one shows wrong blocks: the follower goes on with another one, without a pause. */
 import t from 'tap'
-import { createFollower } from '../../src/chain/follow.ts'
+import { createPace, nextStep } from '../../src/chain/follow.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { createFakeChain } from '../support/fake-chain.ts'
 import { startRpcNode } from '../support/rpc-node.ts'
@@ -31,11 +31,12 @@ t.test('a node that shows wrong blocks is asked last while others are there, and
   const urls = [odd.url, honest.url, other.url]
   const client = createRpcClient({ urls, chainId: 1, timeoutMs: 60_000, now: () => clock.ms, log })
   t.after(() => client.close())
-  const { nextStep } = createFollower({ recover: null, client, storedHashes: () => new Map([[10, chain.hash(10)]]) })
+  const storedHashes = () => new Map([[10, chain.hash(10)]])
+  const following = { how: { recover: null, blockReceipts: true }, client, storedHashes, pace: createPace() }
   const step = async (ms: number) => {
     clock.ms = ms
     asked = 0
-    return { type: (await nextStep({ number: 10, hash: chain.hash(10) })).type, asked: asked > 0 }
+    return { type: (await nextStep(following, { number: 10, hash: chain.hash(10) })).type, asked: asked > 0 }
   }
   t.strictSame(await step(0), { type: 'advance', asked: true })
   t.strictSame(warned, ['RPC URL shows wrong or too few blocks: it is asked last'])

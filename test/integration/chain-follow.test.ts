@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type BlockRef, readHeaders } from '../../src/chain/blocks.ts'
 import { parseTransferLog, TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
-import { createFollower, type FollowStep } from '../../src/chain/follow.ts'
+import { createPace, type FollowStep, nextStep } from '../../src/chain/follow.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/chain/rpc-client.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
@@ -39,7 +39,7 @@ async function follow(client: RpcClient) {
   const transactions = new Map<string, number>()
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
-  const follower = createFollower({ recover: null, client, storedHashes })
+  const following = { how: { recover: null, blockReceipts: true }, client, storedHashes, pace: createPace() }
   const [genesis] = await readHeaders(client, [0])
   assert.ok(genesis)
   let cursor: BlockRef = genesis
@@ -47,7 +47,7 @@ async function follow(client: RpcClient) {
   const catchUp = async (): Promise<FollowStep[]> => {
     const steps: FollowStep[] = []
     do {
-      const step = await follower.nextStep(cursor)
+      const step = await nextStep(following, cursor)
       steps.push(step)
       if (step.type === 'advance') {
         for (const block of step.blocks) {
@@ -79,7 +79,8 @@ t.test('transactions, receipts and logs of a real block are read as they are', a
   const emit = `0x602a600052600260017f${TRANSFER_TOPIC.slice(2)}60206000a300`
   const logged = await send(client, { data: emit })
   await mine(client, 1)
-  const step = await createFollower({ recover: null, client, storedHashes: () => new Map() }).nextStep(
+  const step = await nextStep(
+    { how: { recover: null, blockReceipts: true }, client, storedHashes: () => new Map(), pace: createPace() },
     (await readHeaders(client, [0]))[0] ?? { number: 0, hash: '' },
   )
   assert.equal(step.type, 'advance')

@@ -1,8 +1,8 @@
 /** What a contract call holds while it is open, and what it leaves alone. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { formatAmount } from '../../src/core/money.ts'
+import { accepted } from '../support/client.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -33,19 +33,12 @@ async function minedBy(from: string, transaction: object): Promise<{ readonly co
 
 function call(body: object, from = wallet) {
   const described = 'function_signature' in body ? {} : { abi: ABI }
-  return ask({
-    method: 'POST',
-    path: `/v1/wallets/${from.id}/contract-call`,
-    key: randomBytes(8).toString('hex'),
-    body: { contract_address: callee, ...described, ...body },
-  })
+  return service.api.send(`/v1/wallets/${from.id}/contract-call`, { contract_address: callee, ...described, ...body })
 }
 
 /** @returns the id of the transaction */
-async function accepted(body: object): Promise<string> {
-  const { status, body: answer } = await call(body)
-  if (status !== 202) throw new Error(JSON.stringify(answer))
-  return answer.data.transaction_id
+async function called(body: object): Promise<string> {
+  return accepted(await call(body)).transaction_id
 }
 
 t.test(
@@ -75,11 +68,11 @@ t.test(
     await minedBy(RICH, { to: token, data: given })
     await observed(100n * TOKEN)
     const approve = { function_signature: 'approve(address,uint256)', args: [callee, (40n * TOKEN).toString()] }
-    await accepted({ ...approve, contract_address: token })
+    await called({ ...approve, contract_address: token })
     await settle()
     t.match(await held(), { balance: '100', available: '100', pending_out: '0' }, 'an allowance is not held')
 
-    await accepted({ function: 'pull', args: [token, (40n * TOKEN).toString()] })
+    await called({ function: 'pull', args: [token, (40n * TOKEN).toString()] })
     t.match(await held(), { balance: '100', available: '60', pending_out: '40' }, 'the rehearsal shows what is taken')
     await settle()
     t.equal(await onChain(), 60n * TOKEN)
@@ -89,7 +82,7 @@ t.test(
       function_signature: 'transfer(address,uint256)',
       args: [wallet.address, (30n * TOKEN).toString()],
     }
-    await accepted({ ...toItself, contract_address: token })
+    await called({ ...toItself, contract_address: token })
     t.match(
       await held(),
       { balance: '60', available: '30', pending_out: '30' },
@@ -117,7 +110,7 @@ t.test(
       status: 409,
       body: { errors: [{ code: 'managed_contract' }] },
     })
-    await accepted(direct('setApprovalForAll(address,bool)', callee, true))
+    await called(direct('setApprovalForAll(address,bool)', callee, true))
     await settle()
     const take = { function: 'take', args: [collection.contract, '1'] }
     t.match(await call({ ...take, mode: 'simulate' }), { status: 200, body: { data: { success: true } } })
@@ -134,7 +127,7 @@ t.test(
         status: 409,
         body: { errors: [{ code: 'token_in_transfer', details: { transfer_id: sending.body.data.transfer_id } }] },
       })
-    const beside = await accepted({ function: 'count', args: ['1', ''] })
+    const beside = await called({ function: 'count', args: ['1', ''] })
     await service.startWorker('signer')
     await settle()
     t.strictSame(await stage.owners(collection), [`1 ${STRANGER} 1`])
@@ -144,7 +137,7 @@ t.test(
 
 t.test('of a call with more than 64 events the first 64 are kept, and it says so', async (t) => {
   const eventsOf = async (times: number) => {
-    const id = await accepted({ function: 'note', args: [times] })
+    const id = await called({ function: 'note', args: [times] })
     await settle()
     const view = await stage.read(wallet, id)
     return view as unknown as { readonly events: readonly object[]; readonly events_truncated: boolean }

@@ -4,11 +4,11 @@
  */
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { type Client, createClient, type Reply } from '../support/client.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { type ApiClient, createApiClient, type Reply } from '../support/service-api.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
-import { startVictimApi } from '../support/victim-api.ts'
+import { startVictimApi } from '../support/victims.ts'
 
 /** A chain without a reachable node: wallets are created without one. */
 const TESTNET = { ETHEREUM_TESTNET_RPC_URLS: 'http://127.0.0.1:9', ETHEREUM_TESTNET_CHAIN_ID: '1000002' }
@@ -102,7 +102,7 @@ t.test('each tenant has its own keys, shared by its environments', async (t) => 
   const issue = createIssueApiKey(service.kernel)
   const clientOf = async (tenantId: string, environment: 'mainnet' | 'testnet') => {
     const { token } = await issue({ tenantId, environment }, { actor: 'operator' })
-    return createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+    return createClient(service.baseUrl, token)
   }
   const clients = [
     { who: 'globex mainnet', client: await clientOf('globex', 'mainnet') },
@@ -170,7 +170,7 @@ t.test('the same request at several processes, one of which is killed, has one e
   const another = await service.startApi()
   const before = await accepted()
   const keys = ['storm-1', 'storm-2', 'storm-3', 'storm-4']
-  const at = (client: ApiClient) =>
+  const at = (client: Client) =>
     keys.flatMap((key) => Array.from({ length: 8 }, () => client.once(transfer(key, '0.01')).catch(() => null)))
   const doomed = at(other.api)
   const others = keys.flatMap((key) =>

@@ -7,12 +7,12 @@ import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
+import { createClient } from '../support/client.ts'
 import { forge, logOf } from '../support/forge.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { askToSign, builtTransfer, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { onChain, RECIPIENT } from '../support/service-stage.ts'
 
 const AT = '2026-01-01T00:00:00.000Z'
@@ -26,7 +26,7 @@ const [victim] = stage.wallets as [MpcWallet]
 const signersLog = logOf(t, service.urlAs('signer'), service.kernel.wakeUps)
 const globex = { tenantId: 'globex', environment: 'mainnet' } as const
 const { token } = await createIssueApiKey(service.kernel)(globex, { actor: 'operator' })
-const api = createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+const api = createClient(service.baseUrl, token)
 const { state: key } = await service.kernel.log.load(mpcKeyAggregate, victim.keyId)
 if (key.status === 'unknown') throw new Error('the victim has a key')
 const { publicKey, address, threshold, parties } = key

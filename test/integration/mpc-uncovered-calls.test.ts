@@ -1,5 +1,4 @@
 /** A compromised coordinator and requests with call data: the parties sign the recorded call, and no other one. */
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { addressWord, uintWord } from '../../src/chain/hex.ts'
 import { newId } from '../../src/compose/new-id.ts'
@@ -7,6 +6,7 @@ import { recorded } from '../../src/core/recorded.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
+import { accepted } from '../support/client.ts'
 import { withExchanges } from '../support/exchanges.ts'
 import { forge } from '../support/forge.ts'
 import { goldenShares } from '../support/golden-shares.ts'
@@ -28,16 +28,7 @@ const [wallet] = stage.wallets as [MpcWallet]
 await stage.service.stopWorker('signer')
 
 async function request(path: string, body: object): Promise<string> {
-  const key = randomBytes(8).toString('hex')
-  const reply = await stage.service.api.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/${path}`,
-    key,
-    prefer: 'respond-async',
-    body,
-  })
-  if (reply.status !== 202) throw new Error(JSON.stringify(reply.body))
-  return reply.body.data.transaction_id
+  return accepted(await stage.service.api.send(`/v1/wallets/${wallet.id}/${path}`, body)).transaction_id
 }
 
 /** Same as built by the lane. */

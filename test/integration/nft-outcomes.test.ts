@@ -1,17 +1,16 @@
 /** What becomes of tokens on a real chain is read from the logs of their contract: outcomes, vouchers, holdings. */
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { encodeErc721Transfer } from '../../src/chain/nft.ts'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
+import { accepted, createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient } from '../support/service-api.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each test knows the resource that it asked for.
 type Data = Readonly<Record<string, any>>
@@ -22,8 +21,7 @@ async function withIssuer(t: Test) {
   const stage = await withNftStage(t)
   const [issuer] = await stage.service.makeWallets(1)
   if (issuer === undefined) throw new Error('a wallet is missing')
-  const post = (path: string, body: object = {}) =>
-    stage.ask({ method: 'POST', path, key: randomBytes(8).toString('hex'), body })
+  const post = (path: string, body: object = {}) => stage.service.api.send(path, body)
   return { ...stage, issuer, post }
 }
 
@@ -32,19 +30,15 @@ const mintIn = async (
   { id }: StagedCollection,
   body: object,
 ) => {
-  const { status, body: answer } = await post('/v1/nft/mint', { collection_id: id, metadata: { name: 'One' }, ...body })
-  if (status !== 202) throw new Error(JSON.stringify(answer))
-  return answer.data.mint_id as string
+  const reply = await post('/v1/nft/mint', { collection_id: id, metadata: { name: 'One' }, ...body })
+  return accepted(reply).mint_id as string
 }
 
 const readMint = async ({ ask }: Pick<NftStage, 'ask'>, id: string): Promise<Data> =>
   (await ask({ path: `/v1/nft/mints/${id}` })).body.data
 
-async function untilMint(stage: Pick<NftStage, 'ask'>, id: string, status: string): Promise<Data> {
-  return eventually(async () => {
-    const mint = await readMint(stage, id)
-    return mint.status === status ? mint : null
-  })
+async function untilMint(stage: Pick<NftStage, 'service'>, id: string, status: string): Promise<Data> {
+  return stage.service.api.until<Data>(`/v1/nft/mints/${id}`, (mint) => mint.status === status)
 }
 
 /** What the tenant was told of a resource, in order. */
@@ -69,7 +63,7 @@ async function openVoucher(stage: Awaited<ReturnType<typeof withIssuer>>, collec
 }
 
 async function requireReplayed(t: Test, { service }: NftStage): Promise<void> {
-  t.strictSame((await compareLive(service.pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(service.pool, LOG_CONTENTS)).differences, [])
 }
 
 t.test(
@@ -207,17 +201,10 @@ t.test("a token of another tenant's collection is listed, transferred, approved 
     { tenantId: 'zenith', environment: 'mainnet' },
     { actor: 'operator' },
   )
-  const other = createApiClient({ baseUrl: service.baseUrl, apiKey: key.token })
-  const ask = (path: string, body?: object) =>
-    other.insist({
-      ...{ path, prefer: 'respond-async' },
-      ...(body === undefined ? {} : { method: 'POST' as const, key: randomBytes(8).toString('hex'), body }),
-    })
+  const other = createClient(service.baseUrl, key.token)
+  const ask = (path: string, body?: object) => (body === undefined ? other.insist({ path }) : other.send(path, body))
   const made = await ask('/v1/wallets/create', { type: 'hd', network: 'ethereum', environment: 'mainnet' })
-  const wallet = await eventually(async () => {
-    const { data } = (await ask(`/v1/wallets/${made.body.data.wallet_id}`)).body
-    return data.address === null ? null : (data as { wallet_id: string; address: string })
-  })
+  const wallet = await other.settle(made)
   await stage.rpc('anvil_setBalance', wallet.address, '0xde0b6b3a7640000')
   const holder = { id: wallet.wallet_id, address: wallet.address }
   const transfer = { collection_id: collection.id, token_id: '1', from: holder.address, to: STRANGER }

@@ -1,11 +1,11 @@
 /** What became of swaps and contract calls: in the metrics of the processes that know it, and as `explain` tells it. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { accepted } from '../support/client.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 
 type Stage = Awaited<ReturnType<typeof withSwapService>>
 
@@ -85,7 +85,6 @@ t.test('requests and ends of contract calls are counted by outcome', async (t) =
     service.api.insist({
       method: 'POST',
       path: `/v1/wallets/${wallet.id}/contract-call`,
-      key: randomBytes(8).toString('hex'),
       body: { contract_address: contracts.usdc, ...body },
     })
   await settled(await call({ function_signature: 'approve(address,uint256)', args: [RECIPIENT, '5'] }))

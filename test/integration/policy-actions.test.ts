@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { createIdentity } from '../../src/keys/age.ts'
+import { createClient, type Reply } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
-import { createApiClient, type Reply } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
 const CONTRACT = '0x1111111111111111111111111111111111111111'
@@ -24,7 +24,7 @@ await rpc('anvil_setCode', CONTRACT, '0x00')
 const issue = createIssueApiKey(kernel)
 const keyWith = async (...scopes: string[]) => {
   const key = await issue({ tenantId: 'acme', environment: 'mainnet', scopes }, { actor: 'operator' })
-  return { id: key.keyId, api: createApiClient({ baseUrl, apiKey: key.token }) }
+  return { id: key.keyId, api: createClient(baseUrl, key.token) }
 }
 const exporter = await keyWith('recovery:export')
 
@@ -62,7 +62,7 @@ const limitedOf = (one: Case) => wallets[CASES.indexOf(one) + 2] as LoadWallet
 
 const newKey = () => randomBytes(8).toString('hex')
 const send = ({ path, body, client = api }: Case, { id }: LoadWallet, key = newKey()): Promise<Reply> =>
-  client.insist({ method: 'POST', path: `/v1/wallets/${id}/${path}`, key, prefer: 'respond-async', body })
+  client.send(`/v1/wallets/${id}/${path}`, body, key)
 
 /** Everything that a request can leave behind. */
 async function recorded() {

@@ -1,5 +1,4 @@
 /** What moves assets under another name, over HTTP: allowances that few tokens have, hashes in typed data, and tokens that nobody registered. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
@@ -13,8 +12,7 @@ const HOUR = 3_600
 const { service, rpc } = await withStage(t)
 const [wallet] = await service.makeWallets(1)
 const { api } = service
-const post = (path: string, body: unknown) =>
-  api.insist({ method: 'POST', path, key: randomBytes(8).toString('hex'), prefer: 'respond-async', body })
+const { send: post } = api
 const of = (what: string) => `/v1/wallets/${wallet?.id}/${what}`
 
 const refused = (rule: string, reason: string) => ({

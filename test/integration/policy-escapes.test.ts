@@ -1,5 +1,4 @@
 /** What tries to escape a policy over HTTP: hashes that are signed as text, calls that fail in their rehearsal, and sizes. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
@@ -12,8 +11,7 @@ const HOUR = 3_600
 const { service, rpc } = await withStage(t)
 const [wallet] = await service.makeWallets(1)
 const { api } = service
-const post = (path: string, body: unknown) =>
-  api.insist({ method: 'POST', path, key: randomBytes(8).toString('hex'), prefer: 'respond-async', body })
+const { send: post } = api
 const of = (what: string) => `/v1/wallets/${wallet?.id}/${what}`
 const draftOf = async (policy: object) => {
   const { draft } = (await api.insist({ path: '/v1/policies' })).body.data

@@ -1,14 +1,13 @@
 /** What happens to a policy is told in the feed, to webhooks, to `explain` and in the audit: once, and as documented. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { createClient, type ReplyBody } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient, type ReplyBody } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 import { localWebhooks, withReceiver } from '../support/webhook-receiver.ts'
 
@@ -33,19 +32,14 @@ const { service, send } = await withStage(t, { env: await localWebhooks() })
 const receiver = await withReceiver(t)
 const { api, kernel, baseUrl, env } = service
 const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-const newKey = () => randomBytes(8).toString('hex')
-const post = (path: string, body: object) => api.insist({ method: 'POST', path, key: newKey(), body })
-const pay = (to: string, amount: string) =>
-  api.insist({
-    ...{ method: 'POST', path: `/v1/wallets/${wallet.id}/transfer`, key: newKey(), prefer: 'respond-async' },
-    body: { to, amount, asset: 'ETH' },
-  })
+const post = (path: string, body: object) => api.insist({ method: 'POST', path, body })
+const pay = (to: string, amount: string) => api.send(`/v1/wallets/${wallet.id}/transfer`, { to, amount, asset: 'ETH' })
 const keyWith = async (...scopes: string[]) => {
   const { token } = await createIssueApiKey(kernel)(
     { tenantId: 'acme', environment: 'mainnet', scopes },
     { actor: 'operator' },
   )
-  return createApiClient({ baseUrl, apiKey: token })
+  return createClient(baseUrl, token)
 }
 const told = async (client = api): Promise<readonly Told[]> =>
   (await client.insist({ path: `/v1/events?limit=1000&types=${TYPES.join(',')}` })).body.data.events
@@ -139,7 +133,7 @@ t.test('a key without the scope gets no data, and no webhook with data', async (
   t.equal(hidden.length, all.length)
   for (const { data } of hidden) t.notOk(data, 'no data without policies:read')
   const body = { url: receiver.urlOf('/lesser'), types: ['policy.refused'] }
-  const refused = await lesser.insist({ method: 'POST', path: '/v1/webhooks', key: newKey(), body })
+  const refused = await lesser.insist({ method: 'POST', path: '/v1/webhooks', body })
   matchExactly(t, refused, { status: 403, body: { errors: [{ code: 'event_scope_missing' }] } })
 })
 

@@ -1,14 +1,13 @@
 /** The policies to copy of docs/policies.md are published, and let through and refuse requests to the service as their texts say. */
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import { PAST } from '../../src/compose/capabilities.ts'
 import { seedCounters } from '../../src/policies/seed-counters.ts'
+import { createClient } from '../support/client.ts'
 import { deployToken } from '../support/demo-token.ts'
 import type { LoadWallet } from '../support/load.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const PAGE = readFileSync('docs/policies.md', 'utf8')
@@ -35,14 +34,13 @@ const other = await createIssueApiKey(kernel)(
   { tenantId: 'acme', environment: 'mainnet', scopes },
   { actor: 'operator' },
 )
-const otherApi = createApiClient({ baseUrl, apiKey: other.token })
+const otherApi = createClient(baseUrl, other.token)
 const seeding = { pool: service.pool, log: kernel.log, source: PAST, chains: kernel.config.chains }
 const seed = (signal: AbortSignal) => seedCounters(seeding, signal)
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
 async function ask(method: Method, path: string, body?: object, api = otherApi) {
-  const key = randomBytes(8).toString('hex')
-  const { status, body: answer } = await api.insist({ method, path, key, ...(body && { body }) })
+  const { status, body: answer } = await api.insist({ method, path, body })
   return { status, data: answer.data, codes: answer.errors?.map(({ code }) => code) ?? [] }
 }
 

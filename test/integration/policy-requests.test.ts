@@ -1,12 +1,12 @@
 /** What a policy says to each kind of request over HTTP, before anything is recorded, and what is recorded of refusals. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
-import { startVictimApi } from '../support/victim-api.ts'
+import { startVictimApi } from '../support/victims.ts'
 
 const ETHER = 'eip155:1000001/slip44:60'
 const MALLORY = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
@@ -187,7 +187,7 @@ for (const [moment, payer] of [
     const before = await opened()
     const stage = await startVictimApi(t, service)
     await stage.victim.arm({ moment, step: 'append TransferRequested' }).armed
-    const victim = createApiClient({ baseUrl: stage.baseUrl, apiKey: service.apiKey })
+    const victim = createClient(stage.baseUrl, service.apiKey)
     const body = { to: RECIPIENT, amount: '0.001', asset: 'ETH' }
     const requests = Array.from({ length: 5 }, once).map((key) => {
       return { method: 'POST', path: of('transfer', payer?.id), key, prefer: 'respond-async', body } as const

@@ -1,5 +1,4 @@
 /** Policies are tested over HTTP on what was requested and on one request: as a real request is judged, and recorded nowhere. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -13,10 +12,7 @@ const [wallet, own] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
 const NATIVE = 'eip155:1000001/slip44:60'
 
 async function ask(method: 'GET' | 'POST' | 'PUT', path: string, body?: object) {
-  const { status, body: answer } = await service.api.insist({
-    ...{ method, path, key: randomBytes(8).toString('hex') },
-    ...(body && { body }),
-  })
+  const { status, body: answer } = await service.api.insist({ method, path, body })
   return { status, data: answer.data, codes: answer.errors?.map(({ code }) => code) ?? [] }
 }
 

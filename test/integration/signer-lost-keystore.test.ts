@@ -12,9 +12,9 @@ import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
 import { parseKek } from '../../src/keys/kek.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { accepted, type Client, createClient } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { type ApiClient, createApiClient } from '../support/service-api.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
 
 const stage = await withStage(t, { env: { KEYSTORE: 'directory' } })
@@ -39,19 +39,11 @@ async function putBack(): Promise<void> {
   await rename(away, keystore)
 }
 
-async function request(api: ApiClient, key: string): Promise<string> {
-  const { status, body } = await api.insist({
-    method: 'POST',
-    path: '/v1/wallets/create',
-    key,
-    prefer: 'respond-async',
-    body: { network: 'ethereum', type: 'hd' },
-  })
-  if (status !== 202) throw new Error(JSON.stringify(body))
-  return body.data.wallet_id
+async function request(api: Client, key: string): Promise<string> {
+  return accepted(await api.send('/v1/wallets/create', { network: 'ethereum', type: 'hd' }, key)).wallet_id
 }
 
-const addressOf = async (api: ApiClient, id: string): Promise<string | null> =>
+const addressOf = async (api: Client, id: string): Promise<string | null> =>
   (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address ?? null
 
 /** The next step that `stuck` shows when it reports the keystore. */
@@ -69,7 +61,7 @@ t.test('with an empty keystore everything waits, no seed is made, and the right 
     { tenantId: 'globex', environment: 'mainnet' },
     { actor: 'operator' },
   )
-  const globex = createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+  const globex = createClient(service.baseUrl, token)
   await loseKeystore(t)
   const transfer = await stage.send(payer, '0.5')
   await service.startWorker('signer')

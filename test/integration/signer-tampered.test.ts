@@ -8,9 +8,9 @@ import { composeOperator } from '../../src/compose/operator.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { BAD_EVENTS, insertBad } from '../support/bad-events.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { createClient } from '../support/client.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 
 const THIEF = '0x000000000000000000000000000000000000dEaD'
@@ -47,7 +47,7 @@ t.test("a wallet's row that names another tenant's key does not make that tenant
     { tenantId: 'globex', environment: 'mainnet' },
     { actor: 'operator' },
   )
-  const api = createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+  const api = createClient(service.baseUrl, token)
   const victim = await createWallet(api, 'ethereum', 'victim')
   await stage.rpc('anvil_setBalance', victim.address, '0xde0b6b3a7640000')
   await pool.query(

@@ -14,11 +14,11 @@ import { callRpc } from '../../src/sandbox/rpc.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import { withAnvil } from '../support/anvil.ts'
+import { accepted } from '../support/client.ts'
 import { forge, logOf } from '../support/forge.ts'
 import { withLyingCodes } from '../support/lying-codes.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { withSource } from '../support/source-service.ts'
-import { accepted } from '../support/swap-service.ts'
 import { ALICE, mined } from '../support/swap-stage.ts'
 
 const BUYING = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
@@ -66,7 +66,7 @@ t.test('a forged swap through the guard that is not said to be hosted is not sig
   })
   const reply = await swap(BUYING)
   await settled(reply)
-  const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
+  const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply).transaction_id)
   if (state.state === 'unknown' || state.intent.swap === undefined) throw new Error('the swap is in the log')
   const { subject: _, idempotency: __, swap: exchange, ...shared } = state.intent
   const call = encodeGuardedSwap({

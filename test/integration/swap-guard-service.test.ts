@@ -2,18 +2,18 @@
 import t from 'tap'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { accepted } from '../support/client.ts'
 import type { Lie } from '../support/hosted-source.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { AGGREGATOR, withData, withSource } from '../support/source-service.ts'
-import { accepted } from '../support/swap-service.ts'
 import { ALICE, mined } from '../support/swap-stage.ts'
 
 const BUYING = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
 const SELLING = { from_asset: 'USDC', to_asset: 'ETH', amount: '1000' }
 
 t.test('a route that keeps everything once it is signed fails on chain, and the wallet keeps its amount', async (t) => {
-  const { taken, swap, settled, read, source, contracts, exchanges, aggregator, service, wallet, url } =
+  const { taken, swap, settled, until, source, contracts, exchanges, aggregator, service, wallet, url } =
     await withSource(t)
   await settled(await swap(BUYING))
   const through: Lie = (answer) => {
@@ -36,7 +36,7 @@ t.test('a route that keeps everything once it is signed fails on chain, and the 
   )
   await service.stopWorker('submitter')
   const reply = await swap({ quote_id: buying.quote_id })
-  await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)
+  await until(accepted(reply).transaction_id, 'signed')
   await mined(url, { from: ALICE, to: aggregator, data: AGGREGATOR.abi.encodeFunctionData('close') })
   await service.startWorker('submitter')
   const failed = await settled(reply)

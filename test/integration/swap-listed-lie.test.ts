@@ -2,11 +2,11 @@
 import t from 'tap'
 import { parseAmount } from '../../src/core/money.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { accepted } from '../support/client.ts'
 import { withLyingCodes } from '../support/lying-codes.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { eventually } from '../support/sandbox-eventually.ts'
 import { byName } from '../support/service-stage.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 import { TOKEN } from '../support/swap-stage.ts'
 import { deploySwitchToken } from '../support/switch-token.ts'
 
@@ -15,7 +15,7 @@ t.test('a fee that is switched on after the signature fails the swap, or its min
   const stage = await withSwapService(t, {
     before: async (url) => [await withLyingCodes(t, url, () => ({ said, simulated: {} })), url, byName(url)],
   })
-  const { quote, swap, settled, read, service, wallet, url, contracts } = stage
+  const { quote, swap, settled, until, service, wallet, url, contracts } = stage
   const token = await deploySwitchToken(stage)
   said[token.contract.toLowerCase()] = (await callRpc(url, 'eth_getCode', [contracts.usdc, 'latest'])) as string
   const body = { network: 'ethereum', contract_address: token.contract }
@@ -28,7 +28,7 @@ t.test('a fee that is switched on after the signature fails the swap, or its min
   matchExactly(t, (await quote(buying)).route, [{ protocol: 'v2' }], 'the other nodes do not say so')
   await service.stopWorker('submitter')
   const reply = await swap(buying)
-  await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)
+  await until(accepted(reply).transaction_id, 'signed')
   await token.setFee(1_000)
   await service.startWorker('submitter')
   const done = await settled(reply)

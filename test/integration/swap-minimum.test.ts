@@ -10,15 +10,16 @@ import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
+import { accepted } from '../support/client.ts'
 import { forge, logOf } from '../support/forge.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 import { TOKEN } from '../support/swap-stage.ts'
 import { deploySwitchToken } from '../support/switch-token.ts'
 
 const stage = await withSwapService(t)
-const { quote, swap, settled, read, service, wallet } = stage
+const { quote, swap, settled, until, service, wallet } = stage
 const token = await deploySwitchToken(stage)
 const body = { network: 'ethereum', contract_address: token.contract }
 await service.api.insist({ method: 'POST', path: '/v1/assets', body, key: token.contract })
@@ -59,7 +60,7 @@ t.test('a fee that is switched on before the swap is signed fails it unsigned', 
 t.test('a fee that is switched on after the swap is signed fails it in its block, and nothing is sold', async (t) => {
   await service.stopWorker('submitter')
   const reply = await swap(buying)
-  await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)
+  await until(accepted(reply).transaction_id, 'signed')
   const before = await held()
   await token.setFee(1_000)
   await service.startWorker('submitter')
@@ -72,7 +73,7 @@ t.test('a fee that is switched on after the swap is signed fails it in its block
 t.test('a fee within the slippage lets the swap give at least its minimum', async (t) => {
   await service.stopWorker('submitter')
   const reply = await swap({ ...buying, slippage_bps: 500 })
-  await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)
+  await until(accepted(reply).transaction_id, 'signed')
   const before = await held()
   await token.setFee(300)
   await service.startWorker('submitter')
@@ -94,7 +95,7 @@ t.test(
     // As older versions accepted it, and as a process that is taken over still can: by V3 pools, which compare their figure.
     const reply = await swap(buying)
     await settled(reply)
-    const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
+    const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply).transaction_id)
     if (state.state === 'unknown') throw new Error('the swap is in the log')
     const { intent } = state
     const validUntil = new Date((Math.floor(Date.now() / 1_000) + 3_600) * 1_000).toISOString()
@@ -123,10 +124,7 @@ t.test(
     const log = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
     const event = { type: 'SwapRequested', data: forged } as OpeningEvent
     await forge(log, transactionAggregate, id, [event], { metadata: { tenantId: 'acme', actor: 'test' } })
-    const done = await eventually(async () => {
-      const view = await read(id)
-      return view.status === 'pending' ? undefined : view
-    })
+    const done = await settled(id)
     const arrived = (await held()) - before
     const missing = BigInt(intent.swap?.limit ?? 0) - arrived
     t.ok(missing > 0n, 'the owner got less than the minimum')

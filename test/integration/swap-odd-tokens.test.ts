@@ -1,13 +1,11 @@
 /** Swaps of unusual tokens, and of wallets that lack the gas, by the real service on a chain with real exchanges. */
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { formatAmount, parseAmount } from '../../src/core/money.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { eventually } from '../support/sandbox-eventually.ts'
-import type { Reply } from '../support/service-api.ts'
+import { accepted } from '../support/client.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 import { deployPair } from '../support/swap-pair.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 import { ALICE, COIN, mined, TOKEN } from '../support/swap-stage.ts'
 
 const NOBODY = '0x0000000000000000000000000000000000000000'
@@ -16,7 +14,7 @@ const swapToken = contractIn(compileSolidity('SwapToken.sol'), 'SwapToken')
 const feeToken = contractIn(compileSolidity('FeeToken.sol'), 'FeeToken')
 
 const stage = await withSwapService(t)
-const { quote, swap, settled, read, service, wallet } = stage
+const { quote, swap, settled, read, until, service, wallet } = stage
 
 /** A registered token with a pair. */
 async function withToken(bytecode: string, tokens: bigint): Promise<string> {
@@ -86,8 +84,8 @@ t.test('a token that is paused after its approval fails its swap unsigned, and t
   const before = await balanceOf(token)
   await service.stopWorker('chain-follower')
   const reply = await swap({ from_asset: token, to_asset: 'ETH', amount: '100' })
-  const { depends_on: approval } = await read(accepted(reply))
-  await eventually(async () => (await read(approval)).state === 'submitted' || undefined)
+  const { depends_on: approval } = await read(accepted(reply).transaction_id)
+  await until(approval, 'submitted')
   await turn(token, PAUSED)
   await service.startWorker('chain-follower')
   const failed = await settled(reply)
@@ -99,8 +97,7 @@ t.test('a token that is paused after its approval fails its swap unsigned, and t
 t.test('a wallet that lacks only the gas is told what it has and what it needs', async (t) => {
   const [poor, other] = await service.makeWallets(2)
   const path = `/v1/wallets/${poor?.id}`
-  const post = (to: string, body: object) =>
-    service.api.insist({ method: 'POST', path: `${path}${to}`, body, key: randomBytes(8).toString('hex') })
+  const post = (to: string, body: object) => service.api.insist({ method: 'POST', path: `${path}${to}`, body })
   const shortOf = async (body: object, asset: string) => {
     const { status, body: answer } = await post('/swap', body)
     t.equal(status, 422, JSON.stringify(answer))
@@ -116,24 +113,17 @@ t.test('a wallet that lacks only the gas is told what it has and what it needs',
   t.equal(available, '1000')
   t.ok(parseAmount(needed, 18) < 1_001n * COIN, 'the amount and the gas')
 
-  t.match(await settledOf(await post('/swap', { from_asset: 'ETH', to_asset: 'WETH', amount: '1' })), 'confirmed')
+  t.match(await settled(await post('/swap', { from_asset: 'ETH', to_asset: 'WETH', amount: '1' })), {
+    status: 'confirmed',
+  })
   const selling = { from_asset: 'WETH', to_asset: 'USDC', amount: '1' }
   const { fee } = (await post('/swap/quote', selling)).body.data
   const balance = BigInt((await callRpc(stage.url, 'eth_getBalance', [poor?.address, 'latest'])) as string)
   // A tenth of the gas of an approval and a swap is enough for a transfer, and for nothing more.
   const amount = formatAmount(balance - parseAmount(fee.max, 18) / 10n, 18)
-  t.match(await settledOf(await post('/transfer', { to: other?.address, asset: 'ETH', amount })), 'confirmed')
+  t.match(await settled(await post('/transfer', { to: other?.address, asset: 'ETH', amount })), { status: 'confirmed' })
   await shortOf(selling, 'ETH')
   t.equal((await post('/swap/quote', selling)).body.data.issues.balance.asset, 'ETH')
-
-  async function settledOf(reply: Reply): Promise<string> {
-    const id = accepted(reply)
-    const done = await eventually(async () => {
-      const { data } = (await service.api.insist({ path: `${path}/transactions/${id}` })).body
-      return data.status === 'pending' ? undefined : data
-    })
-    return done.status
-  }
 })
 
 t.end()

@@ -1,8 +1,8 @@
 /** `POST /v1/wallets/{wallet_id}/swap/quote` on a running service with real exchanges. */
 import t from 'tap'
+import { type Client, createClient, type Reply } from '../support/client.ts'
 import { withExchanges } from '../support/exchanges.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { type ApiClient, createApiClient, type Reply } from '../support/service-api.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
 const UNKNOWN = 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
@@ -19,7 +19,7 @@ const [wallet = { id: '', address: '' }] = await stage.service.makeWallets(1)
 
 const BUY = { from_asset: 'ETH', to_asset: 'USDC', amount: '1.5' }
 
-function ask(body: object, walletId = wallet.id, client: ApiClient = api): Promise<Reply> {
+function ask(body: object, walletId = wallet.id, client: Client = api): Promise<Reply> {
   return client.insist({ method: 'POST', path: `/v1/wallets/${walletId}/swap/quote`, body })
 }
 
@@ -69,7 +69,7 @@ t.test('a quote is refused as its swap would be by the limits of the key', async
       key: JSON.stringify(limits),
       body: { scopes, limits },
     })
-    const client = createApiClient({ baseUrl: stage.service.baseUrl, apiKey: made.body.data.api_key })
+    const client = createClient(stage.service.baseUrl, made.body.data.api_key)
     return (amount: string) => ask({ ...BUY, amount }, wallet.id, client)
   }
   const quote = await limited({ asset_id: 'eip155:1000001/slip44:60', amount: '1', window_seconds: 86_400 })

@@ -1,11 +1,10 @@
 /** What stands in the way of quotes: settings that are missing, keys of others, limits, and a wallet without gas. */
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { createClient, type Reply } from '../support/client.ts'
 import { withExchanges } from '../support/exchanges.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
-import { createApiClient, type Reply } from '../support/service-api.ts'
 import { type LocalService, withLocalService } from '../support/service-local.ts'
 
 const BUY = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
@@ -24,13 +23,13 @@ async function withService(t: Test, env: Readonly<Record<string, string>>) {
   const [wallet] = await service.makeWallets(1)
   if (wallet === undefined) throw new Error('one wallet is made')
   const post = (path: string, body: object, api = service.api): Promise<Reply> =>
-    api.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}${path}`, body, key: randomBytes(8).toString('hex') })
+    api.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}${path}`, body })
   return { service, wallet, post }
 }
 
 async function keyOf(service: LocalService, tenantId: string, environment: 'mainnet' | 'testnet') {
   const { token } = await createIssueApiKey(service.kernel)({ tenantId, environment }, { actor: 'operator' })
-  return createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+  return createClient(service.baseUrl, token)
 }
 
 t.test('without exchanges every swap is refused, and the setting is named', async (t) => {

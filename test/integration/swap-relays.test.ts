@@ -1,8 +1,8 @@
 /** Private relays for swaps, by the real service: who gets which bytes, and what happens when a relay fails. */
 import t, { type Test } from 'tap'
+import { accepted } from '../support/client.ts'
 import { BUY, hashesOf, PASS, TAKEN, withRelays } from '../support/relay-service.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { accepted } from '../support/swap-service.ts'
 
 /** A service whose swaps go to one relay. */
 async function withRelay(t: Test, env: Readonly<Record<string, string>> = {}) {
@@ -31,9 +31,9 @@ t.test(
     behaviour.ofSends = () => ({ type: 'refuse' })
     const reply = await swap(BUY)
     await eventually(() => sentTo.relay.length > 1)
-    t.equal((await read(accepted(reply))).state, 'signed')
+    t.equal((await read(accepted(reply).transaction_id)).state, 'signed')
     t.strictSame(sentTo.node, [])
-    t.equal((await cancel(accepted(reply))).status, 202)
+    t.equal((await cancel(accepted(reply).transaction_id)).status, 202)
     t.match(await settled(reply), { status: 'cancelled', swap: { executed_to_amount: null } })
     for (const { to, data } of sentTo.node)
       t.strictSame([to, data], [wallet.address, '0x'], 'the nodes never saw the swap')
@@ -60,13 +60,13 @@ t.test('bytes that the relay took and dropped are sent to it again, and then wit
 })
 
 t.test('a swap that the relay never mines is cancelled through the nodes after its deadline', async (t) => {
-  const { service, swap, settled, read, sentTo, behaviour, wallet } = await withRelay(t, {
+  const { service, swap, settled, until, sentTo, behaviour, wallet } = await withRelay(t, {
     REBROADCAST_AFTER_MS: '1000',
   })
   behaviour.ofSends = () => TAKEN
   const first = await swap({ ...BUY, deadline_seconds: 600 })
   const second = await swap({ ...BUY, deadline_seconds: 3_600 })
-  await eventually(async () => (await read(accepted(second))).state === 'submitted')
+  await until(accepted(second).transaction_id, 'submitted')
   t.strictSame(sentTo.node, [])
   await service.stopWorker('submitter')
   await service.startWorker('submitter', 601_000)

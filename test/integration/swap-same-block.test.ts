@@ -3,9 +3,9 @@ import t from 'tap'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { SwapQuote } from '../../src/swaps/quote.ts'
-import { eventually } from '../support/sandbox-eventually.ts'
+import { accepted } from '../support/client.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 
 /** The first of anvil's own accounts. */
 const RICH = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -13,7 +13,7 @@ const DEAR = `0x${(400n * 10n ** 9n).toString(16)}`
 
 const { node, before } = await withNodeProxyBefore(t)
 const stage = await withSwapService(t, { before })
-const { quote, swap, settled, read, service, pool, url } = stage
+const { quote, swap, settled, until, service, pool, url } = stage
 
 /** A swap that is in a block behind fifty times the same by somebody else. @returns its transaction */
 async function frontRun() {
@@ -25,7 +25,7 @@ async function frontRun() {
   if (route?.type !== 'pools') throw new Error('the quote goes through pools')
   await service.stopWorker('submitter')
   const reply = await swap({ quote_id })
-  const reached = (state: string) => eventually(async () => (await read(accepted(reply))).state === state || undefined)
+  const reached = (state: string) => until(accepted(reply).transaction_id, state)
   await reached('signed')
   await callRpc(url, 'evm_setIntervalMining', [0])
   const legs = route.legs.map((leg) => ({ ...leg, amountIn: `${BigInt(leg.amountIn) * 50n}`, limit: '1' }))

@@ -3,12 +3,12 @@ import t from 'tap'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
+import { accepted } from '../support/client.ts'
 import { type HonestAnswer, honest, type Lie } from '../support/hosted-source.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { swapLarge } from '../support/overtake.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { AGGREGATOR, withData, withSource } from '../support/source-service.ts'
-import { accepted } from '../support/swap-service.ts'
 
 const OTHER = '0x000000000000000000000000000000000000dEaD'
 
@@ -134,7 +134,7 @@ t.test('no lie is taken, and the own route answers', async (t) => {
 })
 
 t.test('call data without a minimum is proven at acceptance and again before it is signed', async (t) => {
-  const { taken, swap, settled, read, source, contracts, service, wallet, url } = await withSource(t)
+  const { taken, swap, settled, read, until, source, contracts, service, wallet, url } = await withSource(t)
   await settled(await swap(BUYING))
   let offered: PoolRoute | undefined
   source.answerBy((answer, route) => {
@@ -148,8 +148,8 @@ t.test('call data without a minimum is proven at acceptance and again before it 
   const selling = await taken({ ...SELLING, slippage_bps: 10 })
   await service.stopWorker('chain-follower')
   const reply = await swap({ quote_id: selling.quote_id })
-  const { swap: details } = await read(accepted(reply))
-  await eventually(async () => (await read(details.approval_transaction_id)).state === 'submitted' || undefined)
+  const { swap: details } = await read(accepted(reply).transaction_id)
+  await until(details.approval_transaction_id, 'submitted')
   await moveThePrice(contracts.usdc)
   await service.startWorker('chain-follower')
   const failed = await settled(reply)

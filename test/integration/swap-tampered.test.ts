@@ -9,11 +9,12 @@ import { recorded } from '../../src/core/recorded.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import type { Intent } from '../../src/transactions/events.ts'
+import { accepted } from '../support/client.ts'
 import { forge, logOf } from '../support/forge.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { THIEF } from '../support/mpc-asks.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 
 const ACME = { tenantId: 'acme', actor: 'test' }
 const BUYING = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
@@ -55,7 +56,7 @@ t.test(
     const thiefsLog = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
     const reply = await swap(BUYING)
     await settled(reply)
-    const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
+    const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply).transaction_id)
     if (state.state === 'unknown') throw new Error('the swap is in the log')
     const { subject: _, idempotency: __, swap: exchange, ...shared } = state.intent
     const refusal = async (type: OpeningEvent['type'], changed: Partial<Intent>) => {
@@ -94,6 +95,6 @@ t.test(
     t.match(await approval(`${encodeApprove(state.intent.to, 1n)}00`), /must call approve.* and nothing else/)
     t.match(await approval(encodeApprove(state.intent.to, 1n), 1n), /must not send an amount/)
     const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/transactions?limit=100` })
-    t.ok(JSON.stringify(body).includes(accepted(reply)))
+    t.ok(JSON.stringify(body).includes(accepted(reply).transaction_id))
   },
 )

@@ -1,9 +1,9 @@
 /** Private relays that disagree, and what one of them says alone: by the real service. */
 import t from 'tap'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { accepted } from '../support/client.ts'
 import { BUY, DOWN, hashesOf, PASS, refusing, TAKEN, withRelays } from '../support/relay-service.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { accepted } from '../support/swap-service.ts'
 
 const QUICK = { REBROADCAST_AFTER_MS: '1000' }
 
@@ -52,7 +52,7 @@ t.test(
       relay.ofSends = () => refusing(says)
       const reply = await swap(BUY)
       await eventually(() => relay.sent.length > before + 1)
-      const waiting = await read(accepted(reply))
+      const waiting = await read(accepted(reply).transaction_id)
       t.equal(waiting.state, 'signed', says)
       relay.ofSends = () => PASS
       t.match(await settled(reply), { status: 'confirmed', swap: { executed_from_amount: '1' } }, says)
@@ -71,7 +71,7 @@ t.test('a submitter without the relays of a request leaves it, and says so', asy
     return rows[0]?.problem ?? undefined
   })
   t.match(problem, /1 swap of ethereum.*ETHEREUM_SWAP_RPC_URLS/)
-  t.equal((await read(accepted(reply))).state, 'signed')
+  t.equal((await read(accepted(reply).transaction_id)).state, 'signed')
   t.strictSame([toNode, relays[0]?.sent], [[], []])
   await service.stopWorker('submitter')
   await service.startWorker('submitter')
@@ -80,13 +80,13 @@ t.test('a submitter without the relays of a request leaves it, and says so', asy
 })
 
 t.test('a swap on which two relays disagree until its deadline is cancelled through the nodes', async (t) => {
-  const { service, swap, settled, read, relays, toNode, askedOfNode, wallet } = await withRelays(t, 2, QUICK)
+  const { service, swap, settled, until, relays, toNode, askedOfNode, wallet } = await withRelays(t, 2, QUICK)
   const [first, second] = relays
   if (first === undefined || second === undefined) throw new Error('two relays run')
   first.ofSends = () => TAKEN
   second.ofSends = () => refusing('invalid sender')
   const reply = await swap(BUY)
-  await eventually(async () => (await read(accepted(reply))).state === 'submitted')
+  await until(accepted(reply).transaction_id, 'submitted')
   await eventually(() => second.sent.length > 1)
   t.strictSame(toNode, [], 'what the second one says ends nothing before')
   await service.stopWorker('submitter')
@@ -111,14 +111,14 @@ t.test('a swap on which two relays disagree until its deadline is cancelled thro
 })
 
 t.test('a private swap that fails in its block is public then, and cannot be sent again', async (t) => {
-  const { swap, settled, read, quote, overtake, relays, toNode, url } = await withRelays(t, 2, {
+  const { swap, settled, until, quote, overtake, relays, toNode, url } = await withRelays(t, 2, {
     ...QUICK,
     REBROADCAST_AFTER_MS: '60000',
   })
   for (const relay of relays) relay.ofSends = () => TAKEN
   const { quote_id: quoteId } = await quote({ ...BUY, slippage_bps: 0 })
   const reply = await swap({ quote_id: quoteId })
-  await eventually(async () => (await read(accepted(reply))).state === 'submitted')
+  await until(accepted(reply).transaction_id, 'submitted')
   await overtake(quoteId, 1n)
   const [bytes] = relays[0]?.sent ?? []
   await callRpc(url, 'eth_sendRawTransaction', [bytes?.serialized]) // As a relay that puts what fails into a block.

@@ -1,12 +1,12 @@
 /** Swaps from the request to the block, by the real service on a chain with real exchanges. */
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { quoteIdOf, type SwapQuote } from '../../src/swaps/quote.ts'
 import { keepQuote } from '../../src/swaps/quote-rows.ts'
+import { accepted } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { eventually } from '../support/sandbox-eventually.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { withSwapService } from '../support/swap-service.ts'
 import { DOLLAR } from '../support/swap-stage.ts'
 
 t.test('a quoted swap gives what was quoted, with an approval of the exact amount where one is needed', async (t) => {
@@ -56,7 +56,7 @@ t.test('a quoted swap gives what was quoted, with an approval of the exact amoun
   t.equal(exact.amount, exact.swap.max_from_amount, 'the maximum was held')
   const rest = await stage.allowance(contracts.usdc, selling.approval.spender)
   t.ok(rest > 0n && rest < 2n * DOLLAR, 'an exact output leaves a part of its allowance')
-  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  const { differences } = await compareLive(pool, LOG_CONTENTS)
   t.strictSame(differences, [])
   t.equal(service.lines.filter(({ level }) => Number(level) >= 60).length, 0)
 })
@@ -92,13 +92,13 @@ t.test('a quote whose price has moved is refused with a fresh one, which can be 
 })
 
 t.test('a price that moves while the approval is mined ends the swap unsigned, and no token is spent', async (t) => {
-  const { quote, swap, settled, read, overtake, service } = await withSwapService(t)
+  const { quote, swap, settled, read, until, overtake, service } = await withSwapService(t)
   await settled(await swap({ from_asset: 'ETH', to_asset: 'USDC', amount: '1' }))
   const selling = await quote({ from_asset: 'USDC', to_asset: 'ETH', amount: '1000', slippage_bps: 10 })
   await service.stopWorker('chain-follower')
   const reply = await swap({ quote_id: selling.quote_id })
-  const { swap: details } = await read(accepted(reply))
-  await eventually(async () => (await read(details.approval_transaction_id)).state === 'submitted' || undefined)
+  const { swap: details } = await read(accepted(reply).transaction_id)
+  await until(details.approval_transaction_id, 'submitted')
   await overtake(selling.quote_id, 50n)
   await service.startWorker('chain-follower')
   const failed = await settled(reply)
@@ -113,7 +113,7 @@ t.test('a swap whose approval is cancelled fails, and the next one is accepted',
   await service.stopWorker('signer')
   const selling = { from_asset: 'USDC', to_asset: 'ETH', amount: '100' }
   const reply = await swap(selling)
-  const { swap: details, subject } = await read(accepted(reply))
+  const { swap: details, subject } = await read(accepted(reply).transaction_id)
   const refused = await swap(selling)
   matchExactly(t, refused, {
     status: 409,

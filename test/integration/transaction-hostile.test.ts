@@ -5,6 +5,7 @@ import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { formatAmount } from '../../src/core/money.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { accepted } from '../support/client.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -50,19 +51,11 @@ const turn = (to: string, mood: Mood, reason = '') =>
   })
 
 async function pay(wallet: LoadWallet, to: string, amount = '0.001', asset = 'ETH') {
-  return service.api.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/transfer`,
-    key: randomBytes(8).toString('hex'),
-    prefer: 'respond-async',
-    body: { to, amount, asset },
-  })
+  return service.api.send(`/v1/wallets/${wallet.id}/transfer`, { to, amount, asset })
 }
 
 async function sent(wallet: LoadWallet, to: string, amount?: string): Promise<string> {
-  const { status, body } = await pay(wallet, to, amount)
-  if (status !== 202) throw new Error(JSON.stringify(body))
-  return body.data.transaction_id
+  return accepted(await pay(wallet, to, amount)).transaction_id
 }
 
 t.afterEach(() => {

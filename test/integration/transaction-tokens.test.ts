@@ -1,11 +1,11 @@
 /**
  * Transfers of unusual tokens through the whole service: a confirmed transfer happened, and a failed one holds nothing.
  */
-import { randomBytes } from 'node:crypto'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { toQuantity, uintWord } from '../../src/chain/hex.ts'
+import { accepted } from '../support/client.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -39,13 +39,8 @@ async function recorded({ id }: LoadWallet, baseUnits: bigint): Promise<void> {
 async function withToken(decimals = 18) {
   const args = AbiCoder.defaultAbiCoder().encode(['uint8'], [decimals]).slice(2)
   const contract = toChecksumAddress(await minedCall(null, ODD.bytecode + args))
-  const { status, body } = await service.api.insist({
-    method: 'POST',
-    path: '/v1/assets',
-    key: randomBytes(8).toString('hex'),
-    body: { network: 'ethereum', environment: 'mainnet', contract_address: contract },
-  })
-  if (status !== 201) throw new Error(JSON.stringify(body))
+  const body = { network: 'ethereum', environment: 'mainnet', contract_address: contract }
+  accepted(await service.api.insist({ method: 'POST', path: '/v1/assets', body }))
   const held = async (wallet: LoadWallet) => {
     const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/balance?asset=${contract}` })
     return body.data as { balance: string; available: string; pending_out: string }
@@ -65,15 +60,9 @@ async function withToken(decimals = 18) {
       return wallet
     },
     async send(wallet: LoadWallet, amount: string) {
-      const { status, body } = await service.api.insist({
-        method: 'POST',
-        path: `/v1/wallets/${wallet.id}/transfer`,
-        key: randomBytes(8).toString('hex'),
-        prefer: 'respond-async',
-        body: { to: RECIPIENT, amount, asset: contract },
-      })
-      if (status !== 202) throw new Error(JSON.stringify(body))
-      return body.data.transaction_id as string
+      const body = { to: RECIPIENT, amount, asset: contract }
+      const reply = await service.api.send(`/v1/wallets/${wallet.id}/transfer`, body)
+      return accepted(reply).transaction_id as string
     },
     async preview(wallet: LoadWallet, amount: string) {
       const body = { to: RECIPIENT, amount, asset: contract }

@@ -3,18 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import type { ApiRequest } from '../support/client.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { BUT_BALANCES } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import type { ApiRequest } from '../support/service-api.ts'
 import { withNodeProxy } from '../support/service-node-proxy.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
-import { startVictimApi } from '../support/victim-api.ts'
+import { startVictimApi } from '../support/victims.ts'
 
 const ODD = contractIn(compileSolidity('OddToken.sol'), 'OddToken')
 const OTHER = '0x00000000000000000000000000000000b0b5ade1'
@@ -227,7 +227,6 @@ t.test('watch-only and archived wallets are refused', async (t) => {
   const watch = await service.api.insist({
     method: 'POST',
     path: '/v1/wallets/watch',
-    key: randomBytes(8).toString('hex'),
     body: { network: 'ethereum', address: OTHER },
   })
   const watched = { ...wallet, id: watch.body.data.wallet_id }
@@ -292,7 +291,7 @@ t.test('a batch of 100 takes as many requests to a node as a batch of one', asyn
 })
 
 t.test('the read models are those of the log', async (t) => {
-  t.strictSame((await compareLive(service.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
+  t.strictSame((await compareLive(service.pool, LOG_CONTENTS, { tables: BUT_BALANCES })).differences, [])
 })
 
 t.end()

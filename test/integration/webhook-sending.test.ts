@@ -1,5 +1,4 @@
 /** Webhooks from the request to the receiver: the API, every worker and a receiver that verifies the signatures. */
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { matchExactly } from '../support/match-exactly.ts'
 import { reorganise } from '../support/reorganise.ts'
@@ -13,8 +12,8 @@ async function withSender(t: Test) {
   const stage = await withStage(t, { env: await localWebhooks() })
   const receiver = await withReceiver(t)
   const create = async (path: string, terms: object = {}): Promise<Hook> => {
-    const request = { method: 'POST', path: '/v1/webhooks', key: randomBytes(8).toString('hex') } as const
-    const { body } = await stage.service.api.insist({ ...request, body: { url: receiver.urlOf(path), ...terms } })
+    const request = { method: 'POST', path: '/v1/webhooks', body: { url: receiver.urlOf(path), ...terms } }
+    const { body } = await stage.service.api.insist(request)
     const { secret, ...hook } = (body as { data: Hook & { readonly secret: string } }).data
     receiver.verifyWith(path, secret)
     return hook

@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { accepted } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { withLosableServer } from '../support/postgres-copy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -19,15 +20,8 @@ const stage = await withStage(t, { databaseUrl: server.url, env: { RPC_TIMEOUT_M
 const { service, rpc } = stage
 
 async function pay(wallet: LoadWallet, key: string, amount = AMOUNT, api = service.api): Promise<string> {
-  const { status, body } = await api.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/transfer`,
-    key,
-    prefer: 'respond-async',
-    body: { to: RECIPIENT, amount, asset: 'ETH' },
-  })
-  if (status !== 202) throw new Error(JSON.stringify(body))
-  return body.data.transaction_id
+  const body = { to: RECIPIENT, amount, asset: 'ETH' }
+  return accepted(await api.send(`/v1/wallets/${wallet.id}/transfer`, body, key)).transaction_id
 }
 
 /** Another program pays the same with the key of the wallet. */

@@ -10,6 +10,7 @@ import { toQuantity } from '../../src/chain/hex.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { auditChain } from '../support/chain-audit.ts'
+import { createClient } from '../support/client.ts'
 import { createTimer, mustNotGrow, type Sender, summary } from '../support/hash-waits.ts'
 import { createWallet, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
@@ -17,7 +18,6 @@ import { mineUntilSettled } from '../support/load-settle.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { withLocalService } from '../support/service-local.ts'
 import { prepareVictim, type Victim } from '../support/victims.ts'
 import { within } from '../support/within.ts'
@@ -61,7 +61,7 @@ async function tenantOf(n: number, lanes: number): Promise<Sender> {
     { tenantId: `tenant-${n}`, environment: 'mainnet' },
     { actor: 'operator' },
   )
-  const api = createApiClient({ baseUrl, apiKey: token })
+  const api = createClient(baseUrl, token)
   const wallets: LoadWallet[] = []
   while (wallets.length < lanes) {
     const some = Array.from({ length: Math.min(20, lanes - wallets.length) }, (_, index) =>

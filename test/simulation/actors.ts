@@ -253,7 +253,7 @@ function createSubmitter(world: World, ports: PortsOf) {
     log,
     lanes: createLanePort(ports),
     chainOf: () => ({ client, agreed: node, relays: null }),
-    lackGasOf: () => async (transactions) => transactions.map(() => false),
+    lackGas: async (_, transactions) => transactions.map(() => false),
     config: { rebroadcastAfterMs: REBROADCAST_AFTER_MS },
     logger: { warn: () => undefined },
     onLeft: () => undefined,

@@ -12,7 +12,7 @@ import { toChecksumAddress } from '../../src/chain/address.ts'
 import type { Network } from '../../src/core/networks.ts'
 import { SCOPES } from '../../src/declarations.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { type Client, createClient } from './e2e-client.ts'
+import { type Client, createClient } from './client.ts'
 import { type SandboxState, type Service, type ServiceOptions, startService } from './service.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
@@ -83,7 +83,7 @@ export async function startSandbox(t: Test, settings: Readonly<Record<string, st
     await pool.end()
     await service.close()
   })
-  const clientOf = (apiKey?: string) => createClient(state.base_url, apiKey)
+  const clientOf = (apiKey?: string) => createClient(state.base_url, apiKey, HANGS_AFTER_MS)
 
   async function keys(...args: readonly string[]): Promise<Record<string, string>> {
     const env = { PATH: process.env.PATH, DATABASE_URL: state.database_url }

@@ -2,10 +2,10 @@
 import type { Test } from 'tap'
 import { formatAmount } from '../../src/core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../../src/core/networks.ts'
+import type { Client } from './client.ts'
 import { type Answered, type LoadWallet, RECIPIENT } from './load.ts'
-import type { ApiClient } from './service-api.ts'
 
-export type Sender = { readonly api: ApiClient; readonly wallets: readonly LoadWallet[] }
+export type Sender = { readonly api: Client; readonly wallets: readonly LoadWallet[] }
 
 export type Waits = { readonly p50: number; readonly p90: number; readonly p99: number; readonly longest: number }
 
@@ -13,7 +13,7 @@ export type Timer = {
   /** Each sender sends as many transfers, one after the other, from its wallets in turn. Returns their waits, ms. */
   readonly waitsOf: (senders: readonly Sender[], transfers: number) => Promise<number[]>
   /** One transfer. Returns how long its hash took, ms. */
-  readonly send: (api: ApiClient, wallet: LoadWallet) => Promise<number>
+  readonly send: (api: Client, wallet: LoadWallet) => Promise<number>
   /** What was sent and answered. */
   readonly answers: Answered[]
 }
@@ -25,7 +25,7 @@ export function createTimer(): Timer {
   const answers: Answered[] = []
   let asked = 0
 
-  async function send(api: ApiClient, wallet: LoadWallet): Promise<number> {
+  async function send(api: Client, wallet: LoadWallet): Promise<number> {
     asked += 1
     const amount = LEAST_WEI + BigInt(asked)
     const key = `timed-${asked}`

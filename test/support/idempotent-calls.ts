@@ -1,7 +1,7 @@
 /** A case for every route with an `Idempotency-Key`: each makes requests that no other case makes. */
 import { createIdentity } from '../../src/keys/age.ts'
+import type { Client } from './client.ts'
 import { deployToken } from './demo-token.ts'
-import type { Client } from './e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Wallet } from './e2e-sandbox.ts'
 import { webhookCases } from './idempotent-webhook-calls.ts'
 import { calls, type RouteCase } from './route-calls.ts'
@@ -59,7 +59,7 @@ function policyCases(client: Client): Readonly<Record<string, RouteCase>> {
       default: 'allow',
       rules: [{ id: `rule${revision}`, effect: 'deny', match: { actions: ['export'] } }],
     }
-    await client.call('PUT', '/v1/policies', { body: { revision, policy } })
+    await client.once({ method: 'PUT', path: '/v1/policies', body: { revision, policy } })
     return revision + 1
   }
   const changing = (path: string): RouteCase => {

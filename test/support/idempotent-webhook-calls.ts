@@ -1,5 +1,5 @@
 /** Calls of the routes of webhooks that take an `Idempotency-Key`. */
-import type { Client } from './e2e-client.ts'
+import type { Client } from './client.ts'
 import { calls, type RouteCase } from './route-calls.ts'
 import { eventually } from './sandbox-eventually.ts'
 

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatAmount } from '../../src/core/money.ts'
 import { NATIVE_SYMBOL, type Network } from '../../src/core/networks.ts'
+import { accepted, type Client } from './client.ts'
 import type { Random } from './load-random.ts'
-import type { ApiClient } from './service-api.ts'
 
 export type LoadWallet = { readonly id: string; readonly address: string; readonly network: Network }
 
@@ -46,7 +46,7 @@ const LEAST = { native: 10n ** 13n, USDC: 10n ** 6n } as const
 export const RECIPIENT = '0x00000000000000000000000000000000B0B5AdE0'.toLowerCase()
 
 /** Creates wallets funded with both assets, and waits until their balances show it. */
-export async function makeWallets(api: ApiClient, networks: readonly Network[]): Promise<LoadWallet[]> {
+export async function makeWallets(api: Client, networks: readonly Network[]): Promise<LoadWallet[]> {
   const wallets = await Promise.all(networks.map((network, index) => createWallet(api, network, `wallet-${index}`)))
   await Promise.all(wallets.flatMap((wallet) => [fund(api, wallet, 'native'), fund(api, wallet, 'USDC')]))
   return wallets
@@ -54,36 +54,22 @@ export async function makeWallets(api: ApiClient, networks: readonly Network[]):
 
 /** @param key unique for the wallet within a run */
 export async function createWallet(
-  api: ApiClient,
+  api: Client,
   network: Network,
   key: string,
   kind: WalletKind = { type: 'hd' },
 ): Promise<LoadWallet> {
   const body = { ...kind, network, label: key, environment: 'mainnet' }
-  const made = await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body })
-  if (made.status !== 201 && made.status !== 202) throw new Error(`no wallet: ${JSON.stringify(made.body)}`)
-  const id = made.body.data.wallet_id as string
   // A slow or stopped signer creates the address later.
-  for (let address: string | null = made.body.data.address; ; await sleep(100)) {
-    if (address !== null) return { id, address, network }
-    address = (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address
-  }
+  const made = await api.settle(await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body }))
+  return { id: made.wallet_id, address: made.address, network }
 }
 
-async function fund(api: ApiClient, { id, address, network }: LoadWallet, asset: LoadTransfer['asset']): Promise<void> {
+async function fund(api: Client, { id, address, network }: LoadWallet, asset: LoadTransfer['asset']): Promise<void> {
   const symbol = asset === 'native' ? NATIVE_SYMBOL[network] : asset
-  const paid = await api.insist({
-    method: 'POST',
-    path: '/v1/sandbox/faucet',
-    key: `fund-${id}-${asset}`,
-    body: { address, network, asset: symbol, amount: FUNDS[asset] },
-  })
-  if (paid.status !== 201) throw new Error(`the faucet refused: ${JSON.stringify(paid.body)}`)
-  for (;;) {
-    const read = await api.insist({ path: `/v1/wallets/${id}/balance?asset=${symbol}` })
-    if (read.body.data.balance === FUNDS[asset]) return
-    await sleep(100)
-  }
+  const body = { address, network, asset: symbol, amount: FUNDS[asset] }
+  accepted(await api.insist({ method: 'POST', path: '/v1/sandbox/faucet', key: `fund-${id}-${asset}`, body }))
+  await api.until(`/v1/wallets/${id}/balance?asset=${symbol}`, ({ balance }) => balance === FUNDS[asset])
 }
 
 export type LoadPlan = {
@@ -136,7 +122,7 @@ function requestOf({ key, wallet, asset, amount, to }: LoadTransfer) {
 
 /** Sends all transfers at their times, each until it gets a response. */
 export async function sendTransfers(
-  api: ApiClient,
+  api: Client,
   transfers: readonly LoadTransfer[],
   onAnswered: (answered: Answered) => void = () => undefined,
 ): Promise<Answered[]> {
@@ -150,7 +136,7 @@ export async function sendTransfers(
   )
 }
 
-async function ask(api: ApiClient, transfer: LoadTransfer): Promise<Omit<Answered, 'transfer'>> {
+async function ask(api: Client, transfer: LoadTransfer): Promise<Omit<Answered, 'transfer'>> {
   const reply = await (transfer.impatient
     ? api.once(requestOf(transfer)).catch(() => null)
     : api.insist(requestOf(transfer)))
@@ -167,7 +153,7 @@ async function ask(api: ApiClient, transfer: LoadTransfer): Promise<Omit<Answere
  * Repeats transfer requests, like a client that lost its records. Returns a text for each response that differs from
  * the first.
  */
-export async function replayTransfers(api: ApiClient, answers: readonly Answered[]): Promise<string[]> {
+export async function replayTransfers(api: Client, answers: readonly Answered[]): Promise<string[]> {
   const replays = answers
     .filter(({ transactionId }) => transactionId !== null)
     .map(async ({ transfer, transactionId }) => {

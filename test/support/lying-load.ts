@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { auditChain } from './chain-audit.ts'
 import { readChain } from './chain-audit-scan.ts'
+import { accepted } from './client.ts'
 import type { Held } from './honest-blocks.ts'
 import { createWallet, type LoadWallet } from './load.ts'
 import type { PointsStage } from './points-stage.ts'
@@ -23,16 +24,14 @@ const DEPOSIT_WEI = 10n ** 15n
 
 /** Requests payments of many kinds. A refusal is an outcome. */
 export async function play(parts: Requests, isFull: boolean): Promise<{ readonly refused: number }> {
-  const { points, equal, accepted } = parts
+  const { points, equal } = parts
   const { trader, wallets, send } = points
   const [first, second] = wallets as [LoadWallet, LoadWallet]
   const pay = async () => {
     const body = { to: STRANGER, amount: EQUAL_AMOUNT, asset: 'ETH' }
     const path = `/v1/wallets/${equal.id}/transfer`
-    const key = randomBytes(8).toString('hex')
-    const { status } = await points.api.insist({ method: 'POST', path, key, prefer: 'respond-async', body })
-    if (status !== 202) throw new Error(`refused: ${status}`)
-    accepted.equal += 1
+    accepted(await points.api.send(path, body))
+    parts.accepted.equal += 1
   }
   const requests = [
     () => send(first, 'native'),
@@ -60,9 +59,7 @@ async function deposit({ points, wallets, holdings, equal }: Requests): Promise<
 
 async function mint({ api, collectionId }: PointsStage): Promise<void> {
   const body = { collection_id: collectionId, recipient: STRANGER, metadata: { name: 'Token' } }
-  const key = randomBytes(8).toString('hex')
-  const { status } = await api.insist({ method: 'POST', path: '/v1/nft/mint', key, prefer: 'respond-async', body })
-  if (status !== 202) throw new Error(`refused: ${status}`)
+  accepted(await api.send('/v1/nft/mint', body))
 }
 
 /** Call when nothing is in progress. */

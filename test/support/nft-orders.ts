@@ -1,5 +1,4 @@
 /** Requests about NFTs, and what others do on chain, in an order that a seed decides. */
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -104,7 +103,7 @@ async function untilSent({ stage: { service } }: World): Promise<void> {
 }
 
 async function post({ stage }: World, path: string, body: object = {}) {
-  return stage.ask({ method: 'POST', path, key: randomBytes(8).toString('hex'), body })
+  return stage.service.api.send(path, body)
 }
 
 const accountOf = ({ random, outsiders, holder }: World) => random.pick([...outsiders, holder.address])

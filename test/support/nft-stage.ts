@@ -1,8 +1,7 @@
 /** Collections on a running service, and a chain that mines when the test requests it. */
-import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
+import { type ApiRequest, accepted, type Reply } from './client.ts'
 import type { LoadWallet } from './load.ts'
-import type { ApiRequest, Reply } from './service-api.ts'
 import { type Stage, withStage } from './service-stage.ts'
 
 /** An unlocked account of the chain that is not a wallet of the service. */
@@ -29,22 +28,21 @@ export async function withNftStage(t: Test): Promise<NftStage> {
   const stage = await withStage(t)
   const { service, rpc } = stage
   const ask = (request: ApiRequest) => service.api.insist({ prefer: 'respond-async', ...request })
-  const post = (path: string, body: object, key = randomBytes(8).toString('hex')) =>
-    ask({ method: 'POST', path, key, body })
+  const { send: post } = service.api
   return {
     ...stage,
     ask,
-    async collection({ id }, body = {}) {
-      const request = { name: 'Example', symbol: 'EX', wallet_id: id, ...body }
-      const made = await post('/v1/nft/collections/create', request)
-      if (made.status !== 202) throw new Error(JSON.stringify(made.body))
+    async collection(wallet, body = {}) {
+      const request = { name: 'Example', symbol: 'EX', wallet_id: wallet.id, ...body }
+      const { collection_id: id, contract_address: contract } = accepted(
+        await post('/v1/nft/collections/create', request),
+      )
       await stage.settle()
-      return { id: made.body.data.collection_id, contract: made.body.data.contract_address }
+      return { id, contract }
     },
     async mint({ id }, recipient, body = {}) {
       const request = { collection_id: id, recipient, metadata: { name: 'One', image: 'https://example.com/1.png' } }
-      const made = await post('/v1/nft/mint', { ...request, ...body })
-      if (made.status !== 202) throw new Error(JSON.stringify(made.body))
+      accepted(await post('/v1/nft/mint', { ...request, ...body }))
     },
     transfer: (body, key) => post('/v1/nft/transfer', body, key),
     readTransfer: async (id) => (await ask({ path: `/v1/nft/transfers/${id}` })).body.data,

@@ -140,18 +140,10 @@ export const ACTS: readonly Act[] = [
     name: 'a mint',
     async play(stage) {
       const body = { collection_id: stage.collectionId, recipient: RECIPIENT, metadata: { name: nextKey('Token') } }
-      const asked = {
-        method: 'POST',
-        path: '/v1/nft/mint',
-        key: nextKey('mint'),
-        prefer: 'respond-async',
-        body,
-      } as const
-      const made = await stage.api.insist(asked)
-      if (made.status !== 202) throw new Error(JSON.stringify(made.body))
+      const made = await stage.api.send('/v1/nft/mint', body, nextKey('mint'))
       await stage.settle()
-      const read = await stage.api.insist({ path: `/v1/nft/mints/${made.body.data.mint_id}` })
-      if (read.body.data.status !== 'MINTED') throw new Error(`the mint is ${read.body.data.status}`)
+      const { status } = await stage.api.settle(made)
+      if (status !== 'MINTED') throw new Error(`the mint is ${status}`)
     },
   },
   {

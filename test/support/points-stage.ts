@@ -10,13 +10,13 @@ import { chainEnv, SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from './anvil.ts'
+import { accepted, type Client, createClient } from './client.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from './load.ts'
 import { createRandom } from './load-random.ts'
 import { mineUntilSettled } from './load-settle.ts'
 import { createPointsWebhook, type PointsWebhook } from './points-webhook.ts'
 import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
-import { type ApiClient, createApiClient } from './service-api.ts'
 import { type LocalService, withLocalService } from './service-local.ts'
 import { createTrader, type Trader } from './trader.ts'
 import { type ProcessKind, prepareVictim, type Victim } from './victims.ts'
@@ -29,7 +29,7 @@ export type PointsStage = {
   readonly url: string
   readonly rpc: (method: string, ...params: unknown[]) => Promise<unknown>
   /** Connects to whichever API process listens at the stage's port. */
-  readonly api: ApiClient
+  readonly api: Client
   /** Two that send transfers. */
   readonly wallets: readonly LoadWallet[]
   /** One that owns a collection and sends only mints. */
@@ -89,7 +89,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
     ...(onKernel ? { onKernel } : {}),
   })
   let listening = await service.listenAt(port)
-  const api = createApiClient({ baseUrl: listening.baseUrl, apiKey: service.apiKey })
+  const api = createClient(listening.baseUrl, service.apiKey)
   const answers: Answered[] = []
   let asked = 0
   const webhook = hasWebhook ? await createPointsWebhook(t, api) : null
@@ -142,11 +142,9 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   }
 }
 
-async function deployCollection(api: ApiClient, { id }: LoadWallet, settle: () => Promise<void>): Promise<string> {
+async function deployCollection(api: Client, { id }: LoadWallet, settle: () => Promise<void>): Promise<string> {
   const body = { name: 'Points', symbol: 'PT', wallet_id: id }
-  const path = '/v1/nft/collections/create'
-  const made = await api.insist({ method: 'POST', path, key: 'collection', prefer: 'respond-async', body })
-  if (made.status !== 202) throw new Error(JSON.stringify(made.body))
+  const { collection_id } = accepted(await api.send('/v1/nft/collections/create', body, 'collection'))
   await settle()
-  return made.body.data.collection_id
+  return collection_id
 }

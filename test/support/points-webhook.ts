@@ -1,8 +1,8 @@
 /** A webhook of a stage for the events of transactions, and a receiver that compares what arrives with the event feed. */
 import type { Test } from 'tap'
 import { publishedTransactions } from '../../src/transactions/published.ts'
+import { accepted, type Client } from './client.ts'
 import { eventually } from './sandbox-eventually.ts'
-import type { ApiClient } from './service-api.ts'
 import { type Delivered, withReceiver } from './webhook-receiver.ts'
 
 type Told = Pick<Delivered['event'], 'id' | 'resource'>
@@ -17,20 +17,17 @@ export type PointsWebhook = {
 const PATH = '/hook'
 const TYPES = Object.keys(publishedTransactions.types)
 
-export async function createPointsWebhook(t: Test, api: ApiClient): Promise<PointsWebhook> {
+export async function createPointsWebhook(t: Test, api: Client): Promise<PointsWebhook> {
   const receiver = await withReceiver(t)
   const body = { url: receiver.urlOf(PATH), types: TYPES }
-  const made = await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
-  receiver.verifyWith(PATH, made.body.data.secret)
+  const { secret } = accepted(await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body }))
+  receiver.verifyWith(PATH, secret)
   const expected: Told[] = []
   let after = ''
 
   async function readFeed(): Promise<void> {
     const path = `/v1/events?limit=1000&types=${TYPES.join(',')}${after}`
-    const { status, body } = await api.insist({ path })
-    if (status !== 200) throw new Error(JSON.stringify(body))
-    const { events, next_after: next, has_more: hasMore } = body.data
+    const { events, next_after: next, has_more: hasMore } = accepted(await api.insist({ path }))
     expected.push(...events)
     if (next !== null) after = `&after=${next}`
     if (hasMore) await readFeed()

@@ -1,13 +1,11 @@
 /** Publishes policies: over HTTP as a client does, and without the routes for a test that forges what the API appends. */
-import { randomBytes } from 'node:crypto'
 import type { Policy } from '../../src/core/policy.ts'
 import type { Owner } from '../../src/core/tenants.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
-import { eventually } from './sandbox-eventually.ts'
-import type { ApiClient } from './service-api.ts'
+import { accepted, type Client } from './client.ts'
 
 type OverHttp = { readonly lists?: object; readonly default?: 'allow' | 'deny'; readonly isShadow?: boolean }
 
@@ -17,21 +15,15 @@ type OverHttp = { readonly lists?: object; readonly default?: 'allow' | 'deny'; 
  * @param isShadow it stays the shadow
  * @returns the version. @throws Error when a request is refused
  */
-export async function publishOver(api: ApiClient, rules: readonly object[], more: OverHttp = {}): Promise<number> {
+export async function publishOver(api: Client, rules: readonly object[], more: OverHttp = {}): Promise<number> {
   const { isShadow = false, ...others } = more
-  const ask = async (method: 'GET' | 'PUT' | 'POST', path: string, body?: object) => {
-    const { status, body: answer } = await api.insist({
-      ...{ method, path, key: randomBytes(8).toString('hex') },
-      ...(body && { body }),
-    })
-    if (status !== 200) throw new Error(JSON.stringify(answer))
-    return answer.data
-  }
+  const ask = async (method: 'GET' | 'PUT' | 'POST', path: string, body?: object) =>
+    accepted(await api.insist({ method, path, body }))
   const { draft } = await ask('GET', '/v1/policies')
   const policy = { default: 'allow', rules, ...others }
   const { revision } = (await ask('PUT', '/v1/policies', { revision: draft?.revision ?? 0, policy })).draft
   const { version } = (await ask('POST', '/v1/policies/shadow', { revision })).shadow
-  await eventually(async () => (await ask('GET', '/v1/policies')).shadow.seeded)
+  await api.until('/v1/policies', ({ shadow }) => shadow.seeded)
   if (!isShadow) await ask('POST', '/v1/policies/publish', { version })
   return version
 }

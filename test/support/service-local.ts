@@ -25,15 +25,15 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { SCOPES } from '../../src/declarations.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { type Client, createClient } from './client.ts'
 import { TAG_KEY } from './config.ts'
 import { roleUrls } from './database-login.ts'
 import { keptLog, type LogLine } from './kept-log.ts'
 import { createWallet, type LoadWallet, type WalletKind } from './load.ts'
 import type { ChainPlaces } from './load-settle.ts'
-import { type ApiClient, createApiClient } from './service-api.ts'
 
 export type LocalService = {
-  readonly api: ApiClient
+  readonly api: Client
   readonly baseUrl: string
   readonly apiKey: string
   readonly pool: Pool
@@ -55,7 +55,7 @@ export type LocalService = {
   /** The log lines of the workers. */
   readonly lines: readonly LogLine[]
   /** Another API process, with empty caches. */
-  readonly startApi: (aheadMs?: number) => Promise<ApiClient>
+  readonly startApi: (aheadMs?: number) => Promise<Client>
   /** The same at a given port, until it is closed. */
   readonly listenAt: (port: number) => Promise<LocalApi>
   /** The database URL of a process with that role. */
@@ -178,7 +178,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   }
 
   const { baseUrl } = await listenAt(0)
-  const api = createApiClient({ baseUrl, apiKey: token })
+  const api = createClient(baseUrl, token)
   return {
     api,
     baseUrl,
@@ -195,7 +195,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     startWorker,
     stopWorker,
     lines,
-    startApi: async (aheadMs) => createApiClient({ baseUrl: (await listenAt(0, aheadMs)).baseUrl, apiKey: token }),
+    startApi: async (aheadMs) => createClient((await listenAt(0, aheadMs)).baseUrl, token),
     listenAt,
     urlAs,
     env: settings,

@@ -1,14 +1,13 @@
 /** The service in this process with a chain that mines when the test requests it. */
-import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from './anvil.ts'
 import { readChain } from './chain-audit-scan.ts'
+import { accepted } from './client.ts'
 import type { LoadWallet } from './load.ts'
 import { mineUntilSettled } from './load-settle.ts'
 import { withDatabase } from './postgres.ts'
-import { eventually } from './sandbox-eventually.ts'
 import { type LocalService, withLocalService } from './service-local.ts'
 
 const CHAIN_ID = 1000001
@@ -66,21 +65,11 @@ export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: Sta
     read,
     mine: async (blocks = 1) => void (await rpc('anvil_mine', toQuantity(blocks))),
     async send(wallet, amount, to = RECIPIENT) {
-      const { status, body } = await service.api.insist({
-        method: 'POST',
-        path: `/v1/wallets/${wallet.id}/transfer`,
-        key: randomBytes(8).toString('hex'),
-        prefer: 'respond-async',
-        body: { to, amount, asset: 'ETH' },
-      })
-      if (status !== 202) throw new Error(JSON.stringify(body))
-      return body.data.transaction_id
+      const body = { to, amount, asset: 'ETH' }
+      return accepted(await service.api.send(`/v1/wallets/${wallet.id}/transfer`, body)).transaction_id
     },
     until: (wallet, id, ...states) =>
-      eventually(async () => {
-        const view = await read(wallet, id)
-        return states.includes(view.state) ? view : null
-      }),
+      service.api.until<View>(`/v1/wallets/${wallet.id}/transactions/${id}`, ({ state }) => states.includes(state)),
     settle: () => mineUntilSettled(() => service.places, url),
   }
 }

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import type { Network } from '../../src/core/networks.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { type Child, isAlive, startChild, stopChild } from '../../src/sandbox/processes.ts'
-import { type ApiClient, createApiClient } from './service-api.ts'
+import { type Client, createClient } from './client.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
 /** The content of `sandbox.json`. */
@@ -25,7 +25,7 @@ export type SandboxState = {
 
 export type Service = {
   readonly directory: string
-  readonly api: ApiClient
+  readonly api: Client
   /** The newest state that the sandbox wrote. */
   readonly state: () => SandboxState
   /** Sends a signal to a process by its name in the state file; false when it is not running. */
@@ -103,7 +103,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return {
     directory,
     state,
-    api: createApiClient({ baseUrl: base_url, apiKey: api_key }),
+    api: createClient(base_url, api_key),
     kill(name, signal = 'SIGKILL') {
       const pid = state().processes.find((one) => one.name === name)?.pid
       return pid !== undefined && killOurs(pid, dataDir, signal)

@@ -1,13 +1,12 @@
 /** The service with a funded wallet on a chain with real exchanges. */
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { accepted, type Client } from './client.ts'
 import { type ExchangeChain, withExchanges } from './exchanges.ts'
 import { overtake } from './overtake.ts'
 import { withDatabase } from './postgres.ts'
-import { eventually } from './sandbox-eventually.ts'
-import type { ApiClient, Reply } from './service-api.ts'
 import { withLocalService } from './service-local.ts'
 import { TOKEN } from './swap-stage.ts'
 
@@ -49,20 +48,15 @@ export async function withSwapService(t: Test, { env = {}, before, envOf, onKern
     wallet,
     read,
     async quote(body: object) {
-      const reply = await service.api.insist({ method: 'POST', path: `${path}/swap/quote`, body })
-      if (reply.status !== 200) throw new Error(JSON.stringify(reply.body))
-      return reply.body.data
+      return accepted(await service.api.insist({ method: 'POST', path: `${path}/swap/quote`, body }))
     },
-    swap: (body: object, { api = service.api, key = randomBytes(8).toString('hex') }: SwapOptions = {}) =>
+    swap: (body: object, { api = service.api, key = randomUUID() }: SwapOptions = {}) =>
       api.insist({ method: 'POST', path: `${path}/swap`, body, key }),
     /** The transaction of an accepted swap, once its outcome is final. */
-    async settled(reply: Reply) {
-      const id = accepted(reply)
-      return eventually(async () => {
-        const view = await read(id)
-        return view.status === 'pending' ? undefined : view
-      })
-    },
+    settled: service.api.settle,
+    /** Waits for a state of a transaction. */
+    until: (id: string, ...states: string[]) =>
+      service.api.until(`${path}/transactions/${id}`, ({ state }) => states.includes(state)),
     cancel: (id: string) => service.api.insist({ method: 'POST', path: `${path}/transactions/${id}/cancel`, key: id }),
     async allowance(token: string, spender: string): Promise<bigint> {
       const data = TOKEN.encodeFunctionData('allowance', [wallet.address, spender])
@@ -73,10 +67,4 @@ export async function withSwapService(t: Test, { env = {}, before, envOf, onKern
   }
 }
 
-type SwapOptions = { readonly api?: ApiClient; readonly key?: string }
-
-/** @returns the id of its transaction. @throws Error when the request was refused */
-export function accepted(reply: Reply): string {
-  if (reply.status !== 202) throw new Error(JSON.stringify(reply.body))
-  return reply.body.data.transaction_id
-}
+type SwapOptions = { readonly api?: Client; readonly key?: string }

@@ -3,10 +3,10 @@
  * taken back that did not leave it.
  */
 import type { Pool } from 'pg'
+import type { Client } from './client.ts'
 import type { Fields } from './forged-chain.ts'
 import type { HonestBlock, HonestBlocks } from './honest-blocks.ts'
 import type { LoadWallet } from './load.ts'
-import type { ApiClient } from './service-api.ts'
 
 /** What a lie did, by kind. Empty: nothing. */
 export type Harms = {
@@ -134,7 +134,7 @@ async function judgeBalance(
 
 /** The public events since `after`: what names a block names one that the honest chain had. */
 export async function auditFeed(
-  api: ApiClient,
+  api: Client,
   honest: HonestBlocks,
   after: string | null,
 ): Promise<{ readonly last: string | null; readonly problems: string[] }> {

@@ -6,8 +6,8 @@ import { Interface } from 'ethers/abi'
 import { formatAmount, parseAmount } from '../../src/core/money.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { readChain } from './chain-audit-scan.ts'
+import type { Client, Reply } from './client.ts'
 import type { LoadWallet } from './load.ts'
-import type { ApiClient, Reply } from './service-api.ts'
 import { TOKEN } from './swap-stage.ts'
 
 /** USDC for ETH, ETH for USDC, ETH for an exact amount of USDC, or a call of a contract with ETH. */
@@ -30,7 +30,7 @@ export type TradeOptions = {
   readonly slippageBps?: number
   /** Requests a quote, and swaps by it. */
   readonly quoted?: boolean
-  readonly api?: ApiClient
+  readonly api?: Client
 }
 
 /** What the chain says: `hashes` has each of the wallet's transactions there that the service reports. */
@@ -52,7 +52,7 @@ export type Trader = {
 }
 
 export type TraderPlaces = {
-  readonly api: ApiClient
+  readonly api: Client
   readonly url: string
   readonly contracts: { readonly usdc: string; readonly wrappedNative: string }
 }
@@ -66,7 +66,7 @@ export function createTrader(places: TraderPlaces, wallet: LoadWallet): Trader {
     asked += 1
     const amount = LEAST[kind] + BigInt(asked)
     const post = (to: string, body: object, key = `${kind}-${wallet.id}-${amount}`) =>
-      api.insist({ method: 'POST', path: `${path}/${to}`, key, prefer: 'respond-async', body })
+      api.send(`${path}/${to}`, body, key)
     const swap = async () => {
       const terms = swapBody(kind, amount, slippageBps)
       if (!quoted) return post('swap', terms)

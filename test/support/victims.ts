@@ -2,7 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { type Client, createClient } from './client.ts'
 import type { Step } from './fault-points.ts'
+import { eventually } from './sandbox-eventually.ts'
+import type { LocalService } from './service-local.ts'
 
 /** Those that a transaction passes through. */
 export const PROCESS_KINDS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
@@ -79,6 +84,29 @@ export function prepareVictim(kind: ProcessKind, env: Readonly<Record<string, st
     resume: () => void child.kill('SIGCONT'),
     kill: () => void child.kill('SIGKILL'),
   }
+}
+
+export type VictimApi = { readonly api: Client; readonly victim: Victim; readonly baseUrl: string }
+
+/**
+ * A separate process of the built API beside a service in the test's process, for a test that kills it.
+ *
+ * @param settings in place of those of the service
+ */
+export async function startVictimApi(
+  t: Test,
+  service: Pick<LocalService, 'urlAs' | 'env' | 'apiKey'>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<VictimApi> {
+  const port = await freePort()
+  const own = { DATABASE_URL: service.urlAs('api'), HOST: '127.0.0.1', PORT: String(port) }
+  const victim = prepareVictim('api', { ...service.env, ...own, ...settings })
+  t.after(victim.kill)
+  await victim.start()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const api = createClient(baseUrl, service.apiKey)
+  await eventually(async () => (await api.once({ path: '/healthz' })).status === 200)
+  return { api, victim, baseUrl }
 }
 
 /** Waits for the next message of a type. */

@@ -1,7 +1,7 @@
 /** How many blocks a follower reads at once from a slow node. */
 import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
-import { createFollower, createPace } from '../../src/chain/follow.ts'
+import { createPace, nextStep } from '../../src/chain/follow.ts'
 import { type RpcReader, type RpcResult, unavailable } from '../../src/chain/json-rpc.ts'
 import { createFakeChain } from '../support/fake-chain.ts'
 import { oneNode } from '../support/one-node.ts'
@@ -24,8 +24,13 @@ t.test('fewer blocks are read at once from a slow node, and more when it is fast
   const until = async (number: number) => {
     while (cursor.number < number) {
       // Each failure ends a follower, and the next one starts with the same pace.
-      const follower = createFollower({ recover: null, client: oneNode(client), storedHashes: () => new Map(), pace })
-      const step = await follower.nextStep(cursor).catch(() => null)
+      const following = {
+        how: { recover: null, blockReceipts: true },
+        client: oneNode(client),
+        storedHashes: () => new Map(),
+        pace,
+      }
+      const step = await nextStep(following, cursor).catch(() => null)
       if (step?.type === 'advance') cursor = step.blocks.at(-1) ?? cursor
     }
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
-import { createFollower, type FollowStep } from '../../src/chain/follow.ts'
+import { createPace, type FollowStep, nextStep } from '../../src/chain/follow.ts'
 import type { RpcResult } from '../../src/chain/json-rpc.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-chain.ts'
 import { oneNode } from '../support/one-node.ts'
@@ -17,12 +17,13 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
   const accepted: { genesis: string | null } = { genesis: null }
-  const options = { recover: null, storedHashes, acceptedGenesis: async () => accepted.genesis, maxBlocks }
-  const follower = createFollower({ client: oneNode(chain.client), ...options })
+  const acceptedGenesis = async () => accepted.genesis
+  const [client, pace, how] = [oneNode(chain.client), createPace(), { recover: null, blockReceipts: true }]
+  const following = { client, how, pace, storedHashes, acceptedGenesis, maxBlocks }
   let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
 
   async function step(): Promise<FollowStep> {
-    const done = await follower.nextStep(cursor)
+    const done = await nextStep(following, cursor)
     if (done.type === 'advance') {
       for (const { number, hash, parentHash } of done.blocks) {
         assert.equal(number, cursor.number + 1, 'the block follows the cursor without a gap')
@@ -208,8 +209,7 @@ t.test('receipts that a node leaves out of a block are asked for one by one', as
     error: { kind: 'answer', code: -32000, message: 'receipts length mismatch: 1 vs 0' },
   }
   const missing: RpcResult = { ok: false, error: { kind: 'answer', code: -32601, message: 'method not found' } }
-  const nothing = { ok: true, value: null } as const
-  for (const answer of [{ ok: true, value: [] } as const, nothing, refused, missing]) {
+  for (const answer of [{ ok: true, value: [] } as const, { ok: true, value: null } as const, refused, missing]) {
     const chain = createFakeChain()
     chain.grow(130, 3)
     chain.answer = ({ method }) => (method === 'eth_getBlockReceipts' ? answer : undefined)

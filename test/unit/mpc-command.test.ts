@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { composeIdentityOf } from '../../src/compose/mpc-identity.ts'
+import { openIdentityOf } from '../../src/compose/mpc-identity.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { type IdentityOf, mpcProgram } from '../../src/mpc-wallets/mpc-program.ts'
 import { runProgramLine } from '../support/cli.ts'
@@ -10,6 +10,10 @@ import { runProgramLine } from '../support/cli.ts'
 const KEY = Buffer.alloc(32, 7).toString('base64')
 const OTHER_KEY = Buffer.alloc(32, 8).toString('base64')
 
+const identityFrom =
+  (env: NodeJS.ProcessEnv): IdentityOf =>
+  (owner) =>
+    openIdentityOf(env, owner)
 const run = (line: string, identityOf: IdentityOf) => runProgramLine(mpcProgram(identityOf), line)
 
 const nobody: IdentityOf = async () => {
@@ -18,7 +22,7 @@ const nobody: IdentityOf = async () => {
 
 t.test('a party shows the same certificate whenever it is asked, and makes it the first time', async (t: Test) => {
   const directory = t.testdir()
-  const identityOf = composeIdentityOf({ MPC_PARTY: '2', MPC_PARTY_DIR: directory, MPC_PARTY_KEY: KEY })
+  const identityOf = identityFrom({ MPC_PARTY: '2', MPC_PARTY_DIR: directory, MPC_PARTY_KEY: KEY })
   const first = await run('certificate', identityOf)
   t.equal(first.code, 0)
   const certificate = new X509Certificate(first.out)
@@ -38,7 +42,7 @@ t.test(
   'the coordinator has the certificate of the keystore that all signers share, with no database',
   async (t: Test) => {
     const env = { KEYSTORE_DIR: t.testdir(), KEYSTORE_KEY: KEY, MPC_PARTY: '2', MPC_PARTY_DIR: t.testdir() }
-    const { code, out } = await run('certificate --coordinator', composeIdentityOf(env))
+    const { code, out } = await run('certificate --coordinator', identityFrom(env))
     t.equal(code, 0)
     t.equal(new X509Certificate(out).subject, 'CN=coordinator')
   },
@@ -47,19 +51,19 @@ t.test(
 t.test('an identity sealed with another key is not replaced', async (t: Test) => {
   const directory = t.testdir()
   const env = { MPC_PARTY: '2', MPC_PARTY_DIR: directory }
-  await run('certificate', composeIdentityOf({ ...env, MPC_PARTY_KEY: KEY }))
-  const { code, out, err } = await run('certificate', composeIdentityOf({ ...env, MPC_PARTY_KEY: OTHER_KEY }))
+  await run('certificate', identityFrom({ ...env, MPC_PARTY_KEY: KEY }))
+  const { code, out, err } = await run('certificate', identityFrom({ ...env, MPC_PARTY_KEY: OTHER_KEY }))
   t.equal(code, 3)
   t.equal(out, '')
   t.match(err, /key/)
 })
 
 t.test('settings that name no process are reported by name', async (t: Test) => {
-  const party = await run('certificate', composeIdentityOf({}))
+  const party = await run('certificate', identityFrom({}))
   t.equal(party.code, 2)
   t.match(party.err, /^MPC_PARTY must be set/)
   const env = { KEYSTORE: 'postgres', KEYSTORE_KEY: KEY }
-  const coordinator = await run('certificate --coordinator', composeIdentityOf(env))
+  const coordinator = await run('certificate --coordinator', identityFrom(env))
   t.equal(coordinator.code, 2)
   t.match(coordinator.err, /^DATABASE_URL must be set/)
 })

@@ -5,7 +5,7 @@ import { createExistsFinally } from '../../src/chain/existence.ts'
 import { createForkWatch } from '../../src/chain/fork-watch.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
-import { createLackGas, createNeededGas } from '../../src/transactions/gas-budget.ts'
+import { createNeededGas, lackGas } from '../../src/transactions/gas-budget.ts'
 import { createPlainGas } from '../../src/transactions/plain-gas.ts'
 import { createForkNode } from '../support/fork-node.ts'
 import { oneNode } from '../support/one-node.ts'
@@ -80,7 +80,7 @@ t.test('before they are sent, only bytes from before the fork are looked at, and
   const transaction = fold([requested, signed])
   if (transaction.state === 'unknown') throw new Error('the transaction is unknown')
   const signedMs = Date.parse(signed.data.signedAt)
-  const lackGas = async (since: string | null, ageMs = 60_000) => {
+  const lacks = async (since: string | null, ageMs = 60_000) => {
     const asked: string[] = []
     const forks = {
       fork: async () => 'amsterdam' as const,
@@ -93,11 +93,11 @@ t.test('before they are sent, only bytes from before the fork are looked at, and
       asked.push('gas')
       return 207_391n
     }
-    return [...(await createLackGas({ forks, now: () => signedMs + ageMs }, neededGas)([transaction])), ...asked]
+    return [...(await lackGas({ forks, now: () => signedMs + ageMs, neededGas }, [transaction])), ...asked]
   }
   const after = new Date(signedMs + 1).toISOString()
-  t.strictSame(await lackGas(after), [true, 'fork', 'gas'])
-  t.strictSame(await lackGas(after, 19_999), [false])
-  t.strictSame(await lackGas(signed.data.signedAt), [false, 'fork'])
-  t.strictSame(await lackGas(null), [false, 'fork'], 'a node that does not say when its fork began')
+  t.strictSame(await lacks(after), [true, 'fork', 'gas'])
+  t.strictSame(await lacks(after, 19_999), [false])
+  t.strictSame(await lacks(signed.data.signedAt), [false, 'fork'])
+  t.strictSame(await lacks(null), [false, 'fork'], 'a node that does not say when its fork began')
 })

@@ -149,7 +149,7 @@ async function submitted(
     lanes: {
       toSubmit: async (_lane: unknown, page: { readonly afterNonce: number }) => (page.afterNonce < 0 ? ['tx_1'] : []),
     },
-    lackGasOf: () => async (transactions: readonly unknown[]) => transactions.map(() => lacksGas),
+    lackGas: async (_: number, transactions: readonly unknown[]) => transactions.map(() => lacksGas),
     config: { rebroadcastAfterMs: 1_000 },
     logger: { warn: () => undefined },
     onLeft: () => undefined,

@@ -11,7 +11,7 @@ import type { SignJointly } from './sign-jointly.ts'
 /** Signed transactions are submitted while the next ones are signed: this many take about a second on two cores. */
 const MAX_TRANSACTIONS = 32
 
-/** See `SignJointly` for what it throws. */
+/** A value, because `Signer` has several implementations: whole keys and joint ones. See `SignJointly` for what it throws. */
 export function createMpcSigner(signJointly: SignJointly): Signer {
   async function signOne(
     request: { readonly key: KeyRef; readonly intent: IntentRef },

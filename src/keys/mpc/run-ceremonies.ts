@@ -5,6 +5,7 @@ import { type Answers, type Coordinator, partiesUnavailable } from './coordinato
 import { publicKeyAddress } from './public-key.ts'
 import type { Accused } from './sign-jointly.ts'
 
+/** A value: what makes wallets and refreshes takes `Ceremonies`, which need no parties in a test. */
 export function createRunCeremonies({
   coordinator,
   onAccused,

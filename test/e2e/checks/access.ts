@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { SCOPES } from '../../../src/declarations.ts'
-import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
+import { type Client, type Reply, told } from '../../support/client.ts'
 import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 
@@ -29,7 +29,7 @@ export async function checkAccess(t: Test, sandbox: Sandbox): Promise<void> {
 }
 
 /** Every route that names a wallet or a transaction, as calls with the given paths. */
-function calls(client: Client, wallet: string, transaction: string): Readonly<Record<string, () => Promise<E2eReply>>> {
+function calls(client: Client, wallet: string, transaction: string): Readonly<Record<string, () => Promise<Reply>>> {
   const transfer = { to: newAddress(), amount: '0.1', asset: 'ETH' }
   return {
     read: () => client.get(wallet),
@@ -76,7 +76,7 @@ async function keys(t: Test, { state, clientOf, keys }: Sandbox): Promise<void> 
   }
   t.equal(shapes.size, 1)
   t.match([...shapes][0], /^\[401,.*api_key_invalid/)
-  const call = async (headers: Record<string, string>) => clientOf().call('GET', '/v1/wallets', { headers })
+  const call = async (headers: Record<string, string>) => clientOf().once({ path: '/v1/wallets', headers })
   for (const authorization of ['Bearer', 'Basic YTpi', good, `Bearer ${good}, Bearer ${good}`]) {
     const answer = await call({ authorization })
     t.strictSame([answer.status, ...told(answer)], [401, '- api_key_invalid'], authorization.slice(0, 12))

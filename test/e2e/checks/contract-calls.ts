@@ -1,6 +1,6 @@
 /** Contract calls on the chains of the sandbox: read, simulated and sent over HTTP, and the commands of their page. */
 import type { Test } from 'tap'
-import { type Client, told } from '../../support/e2e-client.ts'
+import { type Client, told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'

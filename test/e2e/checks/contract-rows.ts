@@ -1,7 +1,7 @@
 /** The wallet and transfer rows of the contract, with exactly its request bodies. */
 import type { Test } from 'tap'
 import { NATIVE_SYMBOL, NETWORKS, type Network } from '../../../src/core/networks.ts'
-import { told } from '../../support/e2e-client.ts'
+import { told } from '../../support/client.ts'
 import {
   AS_LONG_AS_MAY_BE,
   newAddress,

@@ -1,6 +1,6 @@
 /** Concurrent requests: never more is accepted than is available, and all others get the reason. */
 import type { Test } from 'tap'
-import { told } from '../../support/e2e-client.ts'
+import { told } from '../../support/client.ts'
 import { newAddress, type Sandbox, type Transaction } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 

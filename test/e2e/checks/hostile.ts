@@ -1,6 +1,6 @@
 /** Requests of hostile clients: bodies, headers and paths that are malformed, huge, poisoned or ambiguous. */
 import type { Test } from 'tap'
-import { type Client, sendBytes, told } from '../../support/e2e-client.ts'
+import { type Client, sendBytes, told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 import { checkUnstorable } from './unstorable.ts'
@@ -77,13 +77,13 @@ async function headers(t: Test, { client, state }: Sandbox): Promise<void> {
     const answer = await client.post(CREATE, GOOD, { 'content-type': 'application/json', 'idempotency-key': key })
     t.strictSame([answer.status, ...told(answer)], [422, 'Idempotency-Key invalid_idempotency_key'], key.slice(0, 5))
   }
-  t.equal((await client.call('GET', '/healthz', { headers: { 'x-filler': 'x'.repeat(8_000) } })).status, 200)
+  t.equal((await client.once({ path: '/healthz', headers: { 'x-filler': 'x'.repeat(8_000) } })).status, 200)
   t.equal(
-    (await client.call('GET', '/healthz', { headers: { 'x-request-id': 'mine-7' } })).headers['x-request-id'],
+    (await client.once({ path: '/healthz', headers: { 'x-request-id': 'mine-7' } })).headers['x-request-id'],
     'mine-7',
   )
   t.match(
-    (await client.call('GET', '/healthz', { headers: { 'x-request-id': 'a b' } })).headers['x-request-id'],
+    (await client.once({ path: '/healthz', headers: { 'x-request-id': 'a b' } })).headers['x-request-id'],
     /^req_/,
   )
 
@@ -164,13 +164,14 @@ async function paths(t: Test, { client, state }: Sandbox): Promise<void> {
     ['GET', '/v1/sandbox/faucet', 405, '- method_not_allowed'],
   ]
   for (const [method, path, status, expected] of cases) {
-    const answer = await client.call(method, path)
+    const answer = await client.once({ method, path })
     t.strictSame([answer.status, ...told(answer)], [status, expected], `${method} ${path.slice(0, 40)}`)
   }
-  const options = await client.call('OPTIONS', '/v1/wallets')
+  const options = await client.once({ method: 'OPTIONS', path: '/v1/wallets' })
   t.strictSame([options.status, options.headers.allow], [204, 'GET, HEAD, OPTIONS'])
   for (const path of ['/v1/sandbox/faucet', '/v1/wallets/create', '/v1/nft/collections/create'])
-    for (const method of ['GET', 'PUT']) t.equal((await client.call(method, path)).headers.allow, 'OPTIONS, POST', path)
+    for (const method of ['GET', 'PUT'])
+      t.equal((await client.once({ method, path })).headers.allow, 'OPTIONS, POST', path)
   const line = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
   for (const path of ['/v1/wallets/a\0b', '/v1/wallets/\xff'])
     t.match(await sendBytes(state.base_url, line(path)), / 400 /)

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { SCOPES } from '../../../src/declarations.ts'
-import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
+import { type Client, type Reply, told } from '../../support/client.ts'
 import { newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { idempotentCalls } from '../../support/idempotent-calls.ts'
 import type { Call, RouteCalls, RouteCase } from '../../support/route-calls.ts'
@@ -58,11 +58,11 @@ export async function checkIdempotentRoutes(t: Test, sandbox: Sandbox): Promise<
   }
 }
 
-const replayed = ({ headers }: E2eReply) => headers['idempotency-replayed'] === 'true'
+const replayed = ({ headers }: Reply) => headers['idempotency-replayed'] === 'true'
 const REUSED = [422, '- idempotency_key_reused']
 
 function sender(client: Client, route: string, headers: Readonly<Record<string, string>>) {
-  return ({ path, body }: Call) => client.call(route.split(' ')[0] ?? '', path, { body, headers })
+  return ({ path, body }: Call) => client.once({ method: route.split(' ')[0] ?? '', path, body, headers })
 }
 
 async function checkRoute(

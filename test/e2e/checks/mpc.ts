@@ -3,7 +3,7 @@
  */
 import { verifyMessage } from 'ethers'
 import type { Test } from 'tap'
-import type { Client } from '../../support/e2e-client.ts'
+import type { Client } from '../../support/client.ts'
 import {
   AS_LONG_AS_MAY_BE,
   newAddress,

@@ -2,7 +2,7 @@
 import { Wallet } from 'ethers'
 import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
-import { told } from '../../support/e2e-client.ts'
+import { told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 import { encodeRedeem } from '../../support/redeem-call.ts'

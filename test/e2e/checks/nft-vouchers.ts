@@ -2,7 +2,7 @@
 import { verifyTypedData } from 'ethers'
 import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
-import { told } from '../../support/e2e-client.ts'
+import { told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 
@@ -61,7 +61,8 @@ export async function checkVouchers(t: Test, sandbox: Sandbox): Promise<void> {
   ])
 
   const place = `/v1/nft/collections/${collection_id}/tokens/${token_id}`
-  const patch = (body: object) => client.call('PATCH', `${place}/metadata`, { body, headers: AS_LONG_AS_MAY_BE })
+  const patch = (body: object) =>
+    client.once({ method: 'PATCH', path: `${place}/metadata`, body, headers: AS_LONG_AS_MAY_BE })
   const changed = await patch({ metadata: { ...METADATA, description: 'Lit.' } })
   t.equal(changed.status, 200, changed.text)
   t.equal(await read('tokenURI', BigInt(token_id)), changed.body.data.metadata_uri)

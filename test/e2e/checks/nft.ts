@@ -1,7 +1,7 @@
 /** Collections and mints: the contract's exact requests, on the chains of the sandbox. */
 import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
-import { told } from '../../support/e2e-client.ts'
+import { told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'

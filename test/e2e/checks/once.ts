@@ -1,7 +1,7 @@
 /** Repeated requests: always the same response, and one effect, however many arrive at once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { type Client, told } from '../../support/e2e-client.ts'
+import { type Client, told } from '../../support/client.ts'
 import { newAddress, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 

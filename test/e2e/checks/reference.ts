@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Test } from 'tap'
 import { API_OPERATIONS, operationsOf } from '../../support/api-operations.ts'
-import type { Client } from '../../support/e2e-client.ts'
+import type { Client } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 import { openapiProblems } from '../../support/openapi.ts'
@@ -19,7 +19,7 @@ export async function checkReference(t: Test, { client, clientOf, tenant }: Sand
     t.strictSame(operationsOf(document), API_OPERATIONS)
     t.strictSame(openapiProblems(document), [])
     for (const [path, item] of Object.entries(paths)) {
-      const { headers } = await client.call('OPTIONS', path.replace(/\{\w+\}/g, 'x'))
+      const { headers } = await client.once({ method: 'OPTIONS', path: path.replace(/\{\w+\}/g, 'x') })
       const offered = String(headers.allow)
         .split(', ')
         .filter((method) => !['HEAD', 'OPTIONS'].includes(method))

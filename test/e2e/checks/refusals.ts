@@ -1,6 +1,6 @@
 /** Every documented refusal, as a table. A refused request leaves no trace. */
 import type { Test } from 'tap'
-import { type Client, told } from '../../support/e2e-client.ts'
+import { type Client, told } from '../../support/client.ts'
 import { newAddress, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
 
 type Case = readonly [what: string, fields: object, expected: string | readonly string[], words?: string | RegExp]

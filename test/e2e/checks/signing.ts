@@ -4,7 +4,7 @@
  */
 import { verifyMessage, verifyTypedData } from 'ethers'
 import type { Test } from 'tap'
-import { told } from '../../support/e2e-client.ts'
+import { told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { MAIL } from '../../support/typed-data.ts'
 

@@ -1,6 +1,6 @@
 /** Swaps over the exchanges of the sandbox: what was executed equals the change of the balance. */
 import type { Test } from 'tap'
-import { type Client, told } from '../../support/e2e-client.ts'
+import { type Client, told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 

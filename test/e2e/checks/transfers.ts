@@ -1,6 +1,6 @@
 /** Transfers beyond the contract's rows: previews, notes, waiting, lists, and changes while pending. */
 import type { Test } from 'tap'
-import { type Client, told } from '../../support/e2e-client.ts'
+import { type Client, told } from '../../support/client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Transaction, type Wallet } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'

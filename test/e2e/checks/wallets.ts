@@ -1,6 +1,6 @@
 /** Wallets beyond the contract's rows: stable lists, updates, archiving and its refusals, balances over time. */
 import type { Test } from 'tap'
-import { type Client, told } from '../../support/e2e-client.ts'
+import { type Client, told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 
