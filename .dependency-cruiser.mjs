@@ -75,7 +75,11 @@ export default {
       from: { path: '^src/(transactions|wallets)/' },
       to: {
         path: '^src/',
-        pathNot: [`^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`, CAPABILITY_TYPES, DECLARATIONS],
+        pathNot: [
+          `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`,
+          CAPABILITY_TYPES,
+          DECLARATIONS,
+        ],
       },
     },
     {

@@ -1,15 +1,16 @@
 /** The processes as composed: a request goes through the log, the dispatcher and the signer to the parties and back. */
 import t, { type Test } from 'tap'
+import type { ApiContext } from '../../src/api-context.ts'
 import { composeApi } from '../../src/compose/api.ts'
+import { createApiContext } from '../../src/compose/api-context.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createAccept } from '../../src/event-log/accept.ts'
 import { recordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { signerConfig } from '../support/config.ts'
-import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
+import { ALL_ALIVE, beatAs, rememberedParties } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, hdRequest } from '../support/wallet-parts.ts'
@@ -46,12 +47,10 @@ async function withProcesses(t: Test, env: Record<string, string>) {
   })
   await beatAs(pool, ALL_ALIVE)
   const keys = async () => (await pool.query<KeyRow>('SELECT key_id, wallet_id, epoch FROM mpc_keys')).rows
-  return { pool, parties, app, keys, signer, api, log: api.log }
+  return { pool, parties, app, keys, signer, api, ctx: createApiContext(api), log: api.log }
 }
 
-async function requestMpc({ log, api: { pool, newId } }: { log: Kernel['log']; api: Kernel }): Promise<string> {
-  const accept = createAccept({ log, pool, newId })
-  const ctx = { log, accept, newId, pool, config: { mpc: TERMS } }
+async function requestMpc({ ctx }: { readonly ctx: ApiContext }): Promise<string> {
   return (await requestWallet(ctx, hdRequest({ type: 'mpc' }), { metadata: ACME })).id
 }
 
@@ -110,9 +109,7 @@ t.test('while parties are slow, wallets of type mpc wait and hd wallets do not',
   })
   service.parties.onStep = () => slow
   const mpc = await Promise.all([0, 1, 2].map(() => requestMpc(service)))
-  const { newId, pool } = service.api
-  const accept = createAccept({ log: service.log, pool, newId })
-  const ctx = { log: service.log, accept, newId, pool, config: { mpc: null } }
+  const { pool, ctx } = service
   const hd = await requestWallet(ctx, hdRequest(), { metadata: ACME })
   const active = async () => {
     const query = `SELECT wallet_id FROM wallets WHERE status = 'active' ORDER BY wallet_id`

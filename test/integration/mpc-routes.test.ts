@@ -1,11 +1,9 @@
 /** Mpc wallets and their shares over HTTP: requests, responses, and every refusal. */
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import { shareRoutes } from '../../src/mpc-wallets/routes.ts'
-import { openingRoutes } from '../../src/wallets/opening-routes.ts'
-import { walletRoutes } from '../../src/wallets/routes.ts'
+import { serve, withCapabilities } from '../support/capabilities.ts'
 import { told } from '../support/client.ts'
-import { type Answer, KEYS, startTestApp } from '../support/http.ts'
+import { type Answer, KEYS } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALL_ALIVE,
@@ -24,16 +22,8 @@ const CREATE = { type: 'mpc', network: 'ethereum', label: 'Main', environment: '
 
 async function withShares(t: Test) {
   const parts = await withMpcKeys(t)
-  const { send } = await startTestApp({
-    routes: (app) => {
-      openingRoutes(parts)(app)
-      walletRoutes(parts)(app)
-      shareRoutes({ ...parts, newId })(app)
-    },
-  })
-  const post = (url: string, payload?: object, headers: Record<string, string> = {}) =>
-    send({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) })
-  return { parts, post, send, get: (url: string) => send({ method: 'GET', url }) }
+  const { post, send, get } = await serve(parts, ['wallets', 'mpcKeys'])
+  return { parts, post, send, get }
 }
 
 /** The content of `data`, loosely typed. */
@@ -62,14 +52,13 @@ t.test("the contract's create request makes an mpc wallet, which shows how its k
 t.test(
   'a create request waits three times as long for the key of an mpc wallet as for one of an hd wallet',
   async (t: Test) => {
-    const parts = await withMpcKeys(t)
-    await beatAs(parts.pool, ALL_ALIVE)
     const waited: number[] = []
     const waitForWallet = async (_id: string, timeoutMs: number) => {
       waited.push(timeoutMs)
       return null
     }
-    const { send } = await startTestApp({ routes: openingRoutes({ ...parts, waitForWallet }) })
+    const { pool, send } = await withCapabilities(t, ['wallets'], { waitForWallet })
+    await beatAs(pool, ALL_ALIVE)
     for (const type of ['hd', 'mpc']) {
       t.equal((await send({ method: 'POST', url: '/v1/wallets/create', payload: { ...CREATE, type } })).status, 202)
     }

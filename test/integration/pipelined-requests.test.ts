@@ -10,7 +10,7 @@ import { routesOf } from '../../src/compose/api.ts'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { createLatch } from '../../src/core/latch.ts'
 import type { Routes } from '../../src/http/request.ts'
-import { withCapabilities } from '../support/capabilities.ts'
+import { withContext } from '../support/capabilities.ts'
 import { type FeedApi, serveFeed } from '../support/feed-stage.ts'
 import { KEYS } from '../support/http.ts'
 import { createRandom, type Random } from '../support/load-random.ts'
@@ -39,7 +39,7 @@ type Stage = FeedApi & {
 
 async function withService(t: Test): Promise<Stage> {
   const settings = { QUOTA_REQUESTS_IN_FLIGHT: String(IN_FLIGHT), QUOTA_BYTES_PER_SECOND: '0' }
-  const parts = await withCapabilities(t, [], {}, settings)
+  const parts = await withContext(t, {}, settings)
   await beat(parts)
   const { quotas } = composeQuotas(parts)
   const gate = createGate()

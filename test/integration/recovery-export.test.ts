@@ -15,6 +15,7 @@ import { type SealContext, sealExport } from '../../src/recovery/seal-export.ts'
 import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { findAge } from '../support/age.ts'
+import { serve } from '../support/capabilities.ts'
 import { told } from '../support/client.ts'
 import { type Answer, KEYS } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -31,7 +32,7 @@ const dataOf = (answer: Answer) => answer.body.data as Data
 async function withExports(t: Test, allowedRecipients: readonly string[] | null = null) {
   const clock = { ms: Date.now() }
   const told: string[] = []
-  const parts = await withWallets(t, ['recovery'], ({ config }) => ({
+  const parts = await withWallets(t, ({ config }) => ({
     clock: () => clock.ms,
     config: { ...config, exportRecipients: allowedRecipients },
     logger: createLogger(
@@ -39,7 +40,8 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
       { write: (line) => void told.push(`requested ${(JSON.parse(line) as { export_id: string }).export_id}`) },
     ),
   }))
-  const { pool, send } = parts
+  const { pool } = parts
+  const { send, logged } = await serve(parts, ['recovery'])
   const signer = (overrides: Partial<SealContext> = {}) => {
     const ctx: SealContext = {
       log: anotherLog(parts),
@@ -66,7 +68,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
     })
   const get = (exportId: string, headers: Record<string, string> = {}) =>
     send({ method: 'GET', url: `/v1/wallets/${walletId}/exports/${exportId}`, headers: { ...EXPORTER, ...headers } })
-  return { ...parts, clock, told, signer, walletId, post, get, ...(await createIdentity()) }
+  return { ...parts, clock, told, logged, signer, walletId, post, get, ...(await createIdentity()) }
 }
 
 type Exports = Awaited<ReturnType<typeof withExports>>

@@ -1,12 +1,11 @@
 /** Keys of requests that change nothing: recorded in one append with an event of their own, and rebuilt from it. */
 import t, { type Test } from 'tap'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
-import { newId } from '../../src/compose/new-id.ts'
 import { decideNew } from '../../src/event-log/aggregate.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { speedUpTransaction } from '../../src/transactions/change-transaction.ts'
-import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { withContext } from '../support/capabilities.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -19,12 +18,12 @@ const metadataOf = (key: string, fingerprint = 'same') => ({
   actor: 'test',
   idempotency: { key, fingerprint },
 })
-const keysOf = async ({ pool }: TestLog) =>
+const keysOf = async ({ pool }: Pick<TestLog, 'pool'>) =>
   (await pool.query('SELECT key, fingerprint, resource_id FROM idempotency_keys ORDER BY key')).rows as {
     readonly key: string
     readonly resource_id: string
   }[]
-const typesOf = async ({ pool }: TestLog, id: string) =>
+const typesOf = async ({ pool }: Pick<TestLog, 'pool'>, id: string) =>
   (await pool.query('SELECT type FROM events WHERE stream_id = $1 ORDER BY position', [id])).rows.map(
     ({ type }) => type as string,
   )
@@ -60,25 +59,14 @@ t.test('without a key nothing is recorded', async (t: Test) => {
 })
 
 t.test('each of 12 simultaneous speed-ups has its key, and none of them speeds up again', async (t: Test) => {
-  const test = await withLog(t)
-  const { pool, log, accept, wakeUps } = test
+  const noNode = () => Promise.reject(new Error('no node answers'))
+  const ctx = await withContext(t, { quoteOf: noNode })
+  const { pool, log } = ctx
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 18n })
   const id = newTransactionId()
   const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
   const metadata = { tenantId: 'acme', actor: 'test' }
   await log.append({ decisions: [decideNew(transactionAggregate, id, command, { metadata, now: NOW })] })
-  const noNode = () => Promise.reject(new Error('no node answers'))
-  const ctx = {
-    ...{ log, accept, newId, pool },
-    transactions: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
-    quoteOf: noNode,
-    chainOf: () => ({
-      settings: { maxFeePerGasWei: 10n ** 12n },
-      agreed: { batch: noNode },
-      forks: { fork: async () => 'osaka' as const },
-      exists: noNode,
-    }),
-  }
   const keys = Array.from({ length: 12 }, (_, n) => `speed-up-${n}`)
   const ask = (key: string) =>
     speedUpTransaction(
@@ -88,10 +76,10 @@ t.test('each of 12 simultaneous speed-ups has its key, and none of them speeds u
     )
   const first = await Promise.all(keys.map(ask))
   t.strictSame(new Set(first.map(({ replayed }) => replayed)), new Set([false]))
-  const wishes = async () => (await typesOf(test, `transaction-${id}`)).filter((type) => type === 'SpeedUpRequested')
+  const wishes = async () => (await typesOf(ctx, `transaction-${id}`)).filter((type) => type === 'SpeedUpRequested')
   t.equal((await wishes()).length, 1)
   t.strictSame(
-    (await keysOf(test)).map(({ key }) => key),
+    (await keysOf(ctx)).map(({ key }) => key),
     keys.toSorted(),
   )
   const again = await Promise.all(keys.map(ask))

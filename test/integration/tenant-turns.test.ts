@@ -5,18 +5,17 @@
 
 import { Wallet } from 'ethers'
 import t, { type Test } from 'tap'
+import { createApiContext } from '../../src/compose/api-context.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import type { QueueName } from '../../src/core/registry.ts'
 import { QUEUE_LIMITS } from '../../src/declarations.ts'
-import { createAccept } from '../../src/event-log/accept.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
 import type { Ceremonies } from '../../src/keys/mpc/ceremonies.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { requestSignature } from '../../src/signatures/request-signature.ts'
-import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { signerConfig } from '../support/config.ts'
 import { inEveryPlace, type JobPlace, openJobs, type Where } from '../support/job-places.ts'
@@ -103,15 +102,9 @@ async function withProcesses(t: Test, place: JobPlace) {
   return { pool, parties, ...useCases(signer) }
 }
 
-function useCases({ log, pool, newId }: Kernel) {
-  const accept = createAccept({ log, pool, newId })
-  const findWallet = createFindWallet(pool)
-  const ctx = {
-    ...{ log, accept, newId, pool, findWallet },
-    isManaged: async () => false,
-    config: { spendingTypedData: 'refuse', sandbox: false, mpc: QUICK } as const,
-    judge: { signature: async () => ({}), rulesTypedData: async () => false },
-  }
+function useCases(kernel: Kernel) {
+  const ctx = createApiContext(kernel)
+  const { pool } = kernel
   const metadata = (tenantId: string) => ({ tenantId, actor: 'test' })
   const done = async (text: string, ids: readonly string[]) =>
     Number((await pool.query<{ n: string }>(text, [ids])).rows[0]?.n)

@@ -1,12 +1,8 @@
 /** Reading and changing wallets over HTTP: lists, archives, other tenants, and an unavailable database. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { PrismaPg } from '@prisma/adapter-pg'
-import pg from 'pg'
 import t, { type Test } from 'tap'
-import { PrismaClient } from '../../src/generated/prisma/client.ts'
-import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import { walletRoutes } from '../../src/wallets/routes.ts'
-import { KEYS, startTestApp } from '../support/http.ts'
+import { serve, startApiProcess } from '../support/capabilities.ts'
+import { KEYS } from '../support/http.ts'
 import { NATIVE } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
@@ -167,16 +163,7 @@ t.test('a wallet of another tenant looks exactly like one that does not exist', 
 })
 
 t.test('a database that does not answer is reported as 503 by every read', async (t: Test) => {
-  const { parts } = await withWalletApi(t)
-  const pool = new pg.Pool({ connectionString: 'postgresql://bursar@127.0.0.1:1/bursar' })
-  t.after(() => pool.end())
-  const lost = {
-    ...parts,
-    findWallet: createFindWallet(pool),
-    pool,
-    prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
-  }
-  const { send } = await startTestApp({ routes: walletRoutes(lost) })
+  const { send } = await serve(startApiProcess(t, 'postgresql://bursar@127.0.0.1:1/bursar'), ['wallets'])
   for (const url of ['/v1/wallets', `/v1/wallets/${UNKNOWN_ID}`]) {
     const answer = await send({ method: 'GET', url })
     t.equal(answer.status, 503, url)

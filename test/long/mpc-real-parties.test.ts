@@ -4,6 +4,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { computeAddress } from 'ethers'
 import t, { type Test } from 'tap'
+import { createApiContext } from '../../src/compose/api-context.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startMpcParty } from '../../src/compose/mpc-party.ts'
@@ -11,15 +12,13 @@ import type { Work } from '../../src/compose/run-process.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Metadata } from '../../src/core/messages.ts'
-import { createAccept } from '../../src/event-log/accept.ts'
 import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import { keptPort } from '../../src/sandbox/ports.ts'
-import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { TAG_KEY } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { ALL_ALIVE, beatAs, differences, TERMS } from '../support/mpc-log-side.ts'
+import { ALL_ALIVE, beatAs, differences } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, hdRequest } from '../support/wallet-parts.ts'
@@ -84,14 +83,13 @@ async function withProcesses(t: Test) {
   }
 }
 
-function useCases({ log, pool, newId }: Kernel) {
-  const accept = createAccept({ log, pool, newId })
-  const ctx = { log, newId, accept, pool, config: { mpc: TERMS } }
+function useCases(kernel: Kernel) {
+  const ctx = createApiContext(kernel)
   return {
     requestMpc: async () => (await requestWallet(ctx, hdRequest({ type: 'mpc' }), { metadata: ACME })).id,
     requestRefresh: (wallet: WalletFacts, lostBy: number | null, context: { readonly metadata: Metadata }) =>
       requestRefresh(ctx, wallet, lostBy, context),
-    findWallet: (id: string) => createFindWallet(pool)({ tenantId: 'acme', environment: 'mainnet' }, id),
+    findWallet: (id: string) => ctx.findWallet({ tenantId: 'acme', environment: 'mainnet' }, id),
   }
 }
 

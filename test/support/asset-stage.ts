@@ -1,71 +1,32 @@
 /** Assets over HTTP on a real PostgreSQL and a real chain with deployed tokens, honest and hostile. */
 import { AbiCoder } from 'ethers/abi'
 import type { Test } from 'tap'
-import { createAssetBooks } from '../../src/assets/asset-books.ts'
 import type { AssetChain } from '../../src/assets/asset-index.ts'
 import { describeAsset } from '../../src/assets/describe-asset.ts'
 import { resolveAsset } from '../../src/assets/resolve-asset.ts'
-import { assetRoutes } from '../../src/assets/routes.ts'
 import { toChecksumAddress } from '../../src/chain/address.ts'
-import { createChainClients } from '../../src/chain/client-set.ts'
-import type { ChainSettings } from '../../src/chain/settings.ts'
 import { sendMined, withAnvil } from './anvil.ts'
+import { type ApiProcess, startApiProcess, withCapabilities } from './capabilities.ts'
 import { deployToken } from './demo-token.ts'
-import { startTestApp } from './http.ts'
-import { withLog } from './log.ts'
+import { TEST_CHAIN } from './log.ts'
 import { compileSolidity, contractIn } from './solidity.ts'
 
-const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
 export const RICH = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const HOSTILE = contractIn(compileSolidity('HostileToken.sol'), 'HostileToken')
 export const DAI = '0x6B175474E89094C44Da98b954EedeAC495271d0F'
 
-function settings(network: 'ethereum' | 'polygon', chainId: number, url: string): ChainSettings {
-  return {
-    network,
-    environment: 'mainnet',
-    chainId,
-    rpcUrls: [url],
-    confirmations: 2,
-    minTipWei: 1n,
-    maxTipWei: 1_000_000_000_000n,
-    maxFeePerGasWei: 10n ** 12n,
-    pollIntervalMs: 20,
-    multicall3Address: null,
-    priceFeeds: {},
-    tokens: [{ symbol: 'DAI', address: DAI, decimals: 18 }],
-  }
-}
-
 /** A chain on which tokens can be deployed, and a second one without a reachable node. */
 export async function withAssets(t: Test) {
-  const { pool, log, accept } = await withLog(t)
   const anvil = await withAnvil(t, { mining: 'each' })
-  const ethereum = settings('ethereum', 1000001, anvil.url)
-  const polygon = { ...settings('polygon', 1000137, 'http://127.0.0.1:9'), tokens: [] }
-  const chains = createChainClients({ chains: [ethereum, polygon], timeoutMs: 60_000, now: Date.now, log: SILENT })
-  t.after(() => chains.close())
-  const compose = () => {
-    const books = createAssetBooks(pool)
-    const chainOf = (chainId: number) => {
-      const chain = chains.byChainId(chainId)
-      if (chain === undefined) throw new Error('the chain is configured')
-      return chain
-    }
-    return {
-      resolve: (tenantId: string, chain: AssetChain, name: string) => resolveAsset({ books }, tenantId, chain, name),
-      describe: (tenantId: string, chain: AssetChain, id: string) => describeAsset({ books }, tenantId, chain, id),
-      routes: assetRoutes({ pool, log, accept, books, chains, chainOf }),
-    }
-  }
-  const { routes, ...rest } = compose()
-  const { send } = await startTestApp({ routes })
+  const env = { ETHEREUM_RPC_URLS: anvil.url, ETHEREUM_TOKENS: `DAI:${DAI}:18`, RPC_TIMEOUT_MS: '60000' }
+  const api = await withCapabilities(t, ['assets'], {}, env)
+  const { pool, log, send } = api
   return {
-    ...rest,
+    ...readsOf(api),
     pool,
     log,
-    ethereum,
-    another: compose,
+    ethereum: api.chainOf(TEST_CHAIN).settings,
+    another: () => readsOf(startApiProcess(t, api.url, {}, env)),
     deploy: (symbol: string, decimals: number, name = `${symbol} Coin`) =>
       deployToken(anvil.url, { name, symbol, decimals }),
     register: (body: object, headers = {}) => send({ method: 'POST', url: '/v1/assets', payload: body, headers }),
@@ -86,5 +47,12 @@ export async function withAssets(t: Test) {
     remove: (id: string, headers = {}) =>
       send({ method: 'DELETE', url: `/v1/assets/${encodeURIComponent(id)}`, headers }),
     list: (query = '', headers = {}) => send({ method: 'GET', url: `/v1/assets${query}`, headers }),
+  }
+}
+
+function readsOf(ctx: ApiProcess) {
+  return {
+    resolve: (tenantId: string, chain: AssetChain, name: string) => resolveAsset(ctx, tenantId, chain, name),
+    describe: (tenantId: string, chain: AssetChain, id: string) => describeAsset(ctx, tenantId, chain, id),
   }
 }

@@ -1,7 +1,6 @@
 /** Contract calls, opened as the routes open them, on a fresh database. */
 
 import type { Test } from 'tap'
-import type { CapabilityName } from '../../src/compose/capabilities.ts'
 import type { Environ } from '../../src/config.ts'
 import type { Context } from '../../src/context.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
@@ -28,13 +27,8 @@ export const NOW = '2026-01-01T00:00:00.000Z'
 const FIXED: Fakes = { quoteOf: async () => QUOTE, gasRules: osakaRules }
 
 /** @param fakes in place of fixed fees and rules, which they include */
-export async function withCalls(
-  t: Test,
-  names: readonly CapabilityName[] = [],
-  fakes: Fakes = FIXED,
-  env: Environ = {},
-) {
-  const parts = await withWallets(t, names, fakes, env)
+export async function withCalls(t: Test, fakes: Fakes = FIXED, env: Environ = {}) {
+  const parts = await withWallets(t, fakes, env)
   const { pool, log, findWallet } = parts
   const prepare = (walletId: string, request: Partial<CallRequest> = {}) =>
     prepareCall(

@@ -3,13 +3,13 @@
  * the keys of callers are those of `http.ts`. A test composes none of it again; what it fakes, it gives here.
  */
 import type { Test } from 'tap'
-import { type RouteContext, routesOf } from '../../src/compose/api.ts'
+import type { RouteContext } from '../../src/compose/api.ts'
 import { createApiContext } from '../../src/compose/api-context.ts'
 import type { CapabilityName } from '../../src/compose/capabilities.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import type { Environ } from '../../src/config.ts'
 import { apiConfig } from './config.ts'
-import { type Answer, startTestApp, type TestApp, type TestAppOptions } from './http.ts'
+import type { Answer, TestApp, TestAppOptions } from './http.ts'
 import { withDatabase } from './postgres.ts'
 
 /** Members of the context that are not the real ones; those of the kernel are replaced for the whole context. */
@@ -29,13 +29,18 @@ export type Served = TestApp & { readonly post: Call; readonly patch: Call; read
  */
 export async function withCapabilities(
   t: Test,
-  names: readonly CapabilityName[] = [],
+  names: readonly CapabilityName[],
   fakes: Fakes = {},
   env: Environ = {},
 ): Promise<ApiProcess & Served> {
-  const { url } = await withDatabase(t)
-  const ctx = startApiProcess(t, url, fakes, env)
+  const ctx = await withContext(t, fakes, env)
   return { ...ctx, ...(await serve(ctx, names)) }
+}
+
+/** The context alone, for tests without HTTP. */
+export async function withContext(t: Test, fakes: Fakes = {}, env: Environ = {}): Promise<ApiProcess> {
+  const { url } = await withDatabase(t)
+  return startApiProcess(t, url, fakes, env)
 }
 
 /** An API process; others on the same database share nothing else with it. It ends with the test. */
@@ -54,6 +59,8 @@ export async function serve(
   names: readonly CapabilityName[],
   options: Partial<TestAppOptions> = {},
 ): Promise<Served> {
+  // Only here: to load all routes takes a third of a second.
+  const [{ routesOf }, { startTestApp }] = await Promise.all([import('../../src/compose/api.ts'), import('./http.ts')])
   const routes = await routesOf(ctx, names)
   const served = await startTestApp({
     metrics: ctx.metrics,

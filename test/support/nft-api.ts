@@ -52,9 +52,9 @@ export type NftApiOptions = {
 const ENV = { SIGN_WAIT_MS: '0', MPC_PARTIES: '0' }
 
 export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<NftApi> {
-  const calls = await withCalls(t, ['nft'], chainWith(options), ENV)
+  const calls = await withCalls(t, chainWith(options), ENV)
   await runSigner(t, calls)
-  const { post, send } = calls
+  const { post, send } = await serve(calls, ['nft'])
   const { walletId } = await calls.wallet()
   return {
     calls,

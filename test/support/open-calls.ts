@@ -1,10 +1,9 @@
 /** Contract calls that depend on each other, opened on a running service: no route opens such. */
+import { createApiContext } from '../../src/compose/api-context.ts'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import type { CallRecord } from '../../src/transactions/events.ts'
 import { prepareCall } from '../../src/transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../src/transactions/prepare-transaction.ts'
-import type { PrepareContext } from '../../src/transactions/send-context.ts'
-import { createFindWallet, withAddress } from '../../src/wallets/find-wallet.ts'
 import type { LoadWallet } from './load.ts'
 
 export type OpenCall = {
@@ -22,31 +21,19 @@ function recordOf(data: string): CallRecord {
 
 /** Opens calls in one commit. Unlike NFT transactions, they succeed without a log. Returns their ids. */
 export async function openCalls(
-  { pool, log, newId, chainOf }: Kernel,
+  kernel: Kernel,
   { id: walletId }: Pick<LoadWallet, 'id'>,
   ...calls: readonly OpenCall[]
 ): Promise<string[]> {
-  const findWallet = createFindWallet(pool)
-  const ports: PrepareContext = {
-    log,
-    newId,
-    findSender: async (owner, id) => withAddress(await findWallet(owner, id)),
-    limitsOf: async () => [],
-    usdPriceOf: async () => null,
-    judgeTransaction: async () => ({}),
-    isJudged: async () => false,
-    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
-    gasRules: (chainId) => chainOf(chainId).forks.rules(),
-    completionMs: () => 1_000,
-  }
+  const ctx = createApiContext(kernel)
   const owner = { tenantId: 'acme', environment: 'mainnet' } as const
   const prepared: PreparedTransaction[] = []
   for (const { to, data, dependsOn: on = null } of calls) {
     const dependsOn = typeof on === 'number' ? (prepared[on]?.transactionId ?? null) : on
     const request = { owner, walletId, kind: 'ContractCallRequested', to, data, gasLimit: 120_000n, dependsOn } as const
     const metadata = { tenantId: owner.tenantId, actor: 'test' }
-    prepared.push(await prepareCall(ports, { ...request, call: recordOf(data), subject: null }, metadata))
+    prepared.push(await prepareCall(ctx, { ...request, call: recordOf(data), subject: null }, metadata))
   }
-  await log.append({ decisions: prepared.map(({ decision }) => decision), guards: prepared[0]?.guards ?? {} })
+  await kernel.log.append({ decisions: prepared.map(({ decision }) => decision), guards: prepared[0]?.guards ?? {} })
   return prepared.map(({ transactionId }) => transactionId)
 }

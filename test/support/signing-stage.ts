@@ -1,6 +1,7 @@
 /** The routes of wallets and of signatures over HTTP on a fresh database, with a signer. */
 import type { Test } from 'tap'
 import type { Environ } from '../../src/config.ts'
+import { serve } from './capabilities.ts'
 import type { Answer } from './http.ts'
 import { TEST_CHAIN } from './log.ts'
 import { MAIL } from './typed-data.ts'
@@ -14,9 +15,9 @@ type Data = Readonly<Record<string, string | number | null>>
 export const dataOf = ({ body }: Answer) => (body.data ?? {}) as Data
 
 export async function withSigning(t: Test, { signer = true, env = {} as Environ } = {}) {
-  const parts = await withWallets(t, ['wallets', 'signatures'], {}, env)
+  const parts = await withWallets(t, {}, env)
   if (signer) await runSigner(t, parts)
-  const { send, post } = parts
+  const { send, post } = await serve(parts, ['wallets', 'signatures'])
   const get = (url: string, headers = {}) => send({ method: 'GET', url, headers })
   const wallet = async () => {
     const { wallet_id, address } = dataOf(await post('/v1/wallets/create', CREATE))

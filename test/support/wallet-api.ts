@@ -21,8 +21,8 @@ export const WATCH = {
 export type WalletApi = Served & Pick<WalletParts, 'metrics'> & { readonly parts: WalletParts }
 
 export async function withWalletApi(t: Test): Promise<WalletApi> {
-  const parts = await withWallets(t, ['wallets'])
-  return { ...parts, parts }
+  const parts = await withWallets(t)
+  return { parts, metrics: parts.metrics, ...(await serve(parts, ['wallets'])) }
 }
 
 /**

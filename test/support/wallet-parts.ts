@@ -16,7 +16,7 @@ import { walletWork } from '../../src/wallets/jobs.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { requestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
-import { withCapabilities } from './capabilities.ts'
+import { withContext } from './capabilities.ts'
 import type { TestLog } from './log.ts'
 
 export const ACME: Metadata = { tenantId: 'acme', actor: 'test' }
@@ -33,9 +33,9 @@ export type WalletParts = Awaited<ReturnType<typeof withWallets>>
 export const NEVER_RESTORED = { restores: async () => 0, draw: () => 0 }
 
 /** A signer gives keys to hd wallets where the test calls `makeHdWallet`; see also `runSigner`. */
-export async function withWallets(...[t, ...composed]: Parameters<typeof withCapabilities>) {
-  const api = await withCapabilities(t, ...composed)
-  return { ...api, makeHdWallet: createMakeHdWallet({ ...api, signer: testSigner(), ...NEVER_RESTORED }) }
+export async function withWallets(...composed: Parameters<typeof withContext>) {
+  const ctx = await withContext(...composed)
+  return { ...ctx, makeHdWallet: createMakeHdWallet({ ...ctx, signer: testSigner(), ...NEVER_RESTORED }) }
 }
 
 /** A request for an hd wallet on ethereum. */

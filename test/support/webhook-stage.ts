@@ -34,7 +34,7 @@ export const HOOK = 'https://example.com/hook'
 /** @param settings of the API; by default secrets can be sealed */
 export async function withWebhooks(t: Test, settings?: Readonly<Record<string, string>>): Promise<WebhookStage> {
   const key = await createIdentity()
-  const parts = await withWallets(t, [], {}, { WEBHOOK_RECIPIENT: key.recipient, ...settings })
+  const parts = await withWallets(t, {}, { WEBHOOK_RECIPIENT: key.recipient, ...settings })
   const { types } = await composeCatalogue()
   const ctx = { ...parts, delivered: deliveredTypes(types) }
   await requireSealing(ctx)
