@@ -49,7 +49,10 @@ export function startApiProcess(t: Test, url: string, fakes: Fakes = {}, env: En
   t.after(() => kernel.close())
   const faked = typeof fakes === 'function' ? fakes(kernel) : fakes
   const ctx = createApiContext({ ...kernel, ...faked })
-  t.after(() => ctx.prisma.$disconnect())
+  t.after(async () => {
+    await ctx.prisma.$disconnect()
+    await Promise.all([ctx.limitReports.close(), ctx.policies.denialReports.close()])
+  })
   return { ...ctx, fundIssuer: null, ...faked, url }
 }
 
