@@ -15,7 +15,8 @@ import { auditRoutes } from '../../src/audit/routes.ts'
 import { CATALOGUE } from '../../src/declarations.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
-import { KEYS, startTestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { KEYS, startTestApp } from '../support/http.ts'
 
 const stage = await withAudit(t)
 const { pool, keyFile, checkpointFile, signer, takeCheckpoint, transfers, directory } = stage

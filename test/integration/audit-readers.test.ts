@@ -7,8 +7,9 @@ import t from 'tap'
 import { auditRoutes } from '../../src/audit/routes.ts'
 import { CATALOGUE } from '../../src/declarations.ts'
 import { withAudit } from '../support/audit.ts'
+import { told } from '../support/client.ts'
 import { historyOf, insertEvent } from '../support/event-history.ts'
-import { KEYS, startTestApp, told } from '../support/http.ts'
+import { KEYS, startTestApp } from '../support/http.ts'
 
 const { pool, takeCheckpoint, transfers } = await withAudit(t)
 const { send } = await startTestApp({ routes: auditRoutes({ pool, catalogue: CATALOGUE }) })

@@ -2,7 +2,8 @@
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { serve, withCapabilities } from '../support/capabilities.ts'
-import { type Answer, KEYS, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { type Answer, KEYS } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALL_ALIVE,
