@@ -6,8 +6,9 @@ import { observeWallet } from '../../src/balances/first-observation.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
 import { type ReadForRecord, readForRecord } from '../../src/balances/read-holdings.ts'
-import { createReconcile } from '../../src/balances/reconcile.ts'
+import { reconcile } from '../../src/balances/reconcile.ts'
 import { retryTokens } from '../../src/balances/retry-tokens.ts'
+import { createTokenRotation } from '../../src/balances/token-rotation.ts'
 import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createPace } from '../../src/chain/follow.ts'
@@ -83,12 +84,13 @@ function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanc
     unread,
     readForRecord: ((...read) => readForRecord({ unread }, ...read)) satisfies ReadForRecord,
   }
+  const reconciling = { ...ports, rotation: createTokenRotation(ports) }
   return {
     ...ports,
     ports,
     retryTokens: (chainId: number) => retryTokens(ports, chainId),
     observeWallet: (walletId: string) => observeWallet(ports, walletId),
-    reconcile: createReconcile(ports),
+    reconcile: (chainId: number) => reconcile(reconciling, chainId),
   }
 }
 
