@@ -92,10 +92,6 @@ export const READ_MODELS = Object.fromEntries(
 
 export const READ_MODEL_NAMES = Object.keys(READ_MODELS).sort() as readonly ReadModel[]
 
-export function isReadModel(name: string): name is ReadModel {
-  return Object.hasOwn(READ_MODELS, name)
-}
-
 /** The events that open transactions. */
 export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Readonly<Record<Opening, OpeningDeclaration>>
 

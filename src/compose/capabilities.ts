@@ -10,8 +10,9 @@ import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
 import type { Opening } from '../core/registry.ts'
-import { mpcQueue, OPENINGS, TRANSACTION_TYPES } from '../declarations.ts'
+import { mpcQueue, OPENINGS, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventSchemas } from '../event-log/aggregate.ts'
+import type { LogContents } from '../event-log/fold.ts'
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
@@ -59,6 +60,8 @@ export const CAPABILITIES: readonly Capability[] = Object.values(CAPABILITIES_BY
 
 /** Every aggregate whose streams the log contains: a replay of the log needs them all. */
 export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggregates)
+
+export const LOG_CONTENTS: LogContents = { aggregates: ALL_AGGREGATES, readModels: READ_MODELS }
 
 /** The event types that this version of Bursar reads. */
 export const KNOWN_EVENTS: KnownEvents = new Map(

@@ -20,7 +20,7 @@ import type { Lease } from '../event-log/leases.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { createStallReport, createWalkedBlocks, type StallReport, type WalkedBlocks } from '../follower/cursor.ts'
-import { followChain } from '../follower/follow-chain.ts'
+import { type FollowContext, followChain } from '../follower/follow-chain.ts'
 import { recoveredAddress } from '../keys/recovered-address.ts'
 import { createBlockReads, hasInFlight, pruneForeignNonces } from '../transactions/block-reads.ts'
 import type { ObserveContext } from '../transactions/observe-blocks.ts'
@@ -70,7 +70,7 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
   return { drain: async () => void (await Promise.all([worker.close(), ...leaders])) }
 }
 
-function composeBalances({ pool, log, chains }: Kernel): BalanceContext {
+export function composeBalances({ pool, log, chains }: Kernel): BalanceContext {
   const unread = createUnreadTokens(pool)
   return {
     pool,
@@ -82,19 +82,22 @@ function composeBalances({ pool, log, chains }: Kernel): BalanceContext {
   }
 }
 
+/** A chain with what its leader remembers of it. */
+type LedChain = ChainClient & { readonly pace: Pace; readonly stalls: StallReport }
+
 /** All tasks of a chain end together: when one fails, the leader starts all of them again. */
 async function followAndTend(
   kernel: Kernel,
-  chain: ChainClient & { readonly pace: Pace; readonly stalls: StallReport },
+  chain: LedChain,
   balances: BalanceContext,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, pool, log, wakeUps, logger } = kernel
-  const { settings, client, pace, stalls } = chain
+  const { config, pool, logger } = kernel
+  const { settings, client } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
-  const transactions = observing(kernel)
+  const transactions = composeTransactions(kernel)
   const turns = createInTurn()
   const inTurn = <Result>(task: () => Promise<Result>) => turns('blocks', task)
   const stop = new AbortController()
@@ -121,6 +124,29 @@ async function followAndTend(
       pruneForeignNonces(pool, chainId, (await walked.cursor(chainId))?.number ?? 0),
     ),
   ]
+  try {
+    await walk(kernel, chain, { balances, transactions, inTurn }, lease, both)
+  } finally {
+    stop.abort()
+    await Promise.all(tending)
+  }
+}
+
+/** Processes the blocks of a chain, and records what follows from them, until the signal aborts. */
+export async function walk(
+  kernel: Kernel,
+  chain: LedChain,
+  observing: Pick<FollowContext, 'inTurn'> & {
+    readonly balances: BalanceContext
+    readonly transactions: ObserveContext
+  },
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, pool, wakeUps } = kernel
+  const { settings, client, pace, stalls } = chain
+  const { inTurn, balances, transactions } = observing
+  const walked = createWalkedBlocks(pool)
   const observers = composeObservers(kernel, chain, balances, transactions)
   const { pause: pauseBetween, stop: stopPausing } = createQuietPause(wakeUps, {
     intervalMs: settings.pollIntervalMs,
@@ -129,11 +155,9 @@ async function followAndTend(
   })
   const walking = { recover: recoveredAddress, walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
   try {
-    await followChain({ ...walking, ...observers }, lease, both)
+    await followChain({ ...walking, ...observers }, lease, signal)
   } finally {
     stopPausing()
-    stop.abort()
-    await Promise.all(tending)
   }
 }
 
@@ -173,7 +197,7 @@ async function finalizedOf(
   return final === null ? null : Math.min(deep, final.number)
 }
 
-function observing({ pool, log, chainOf }: Kernel): ObserveContext {
+export function composeTransactions({ pool, log, chainOf }: Kernel): ObserveContext {
   return {
     reads: createBlockReads(pool),
     log,

@@ -5,19 +5,25 @@ import { keyHistory } from '../audit/note/key-history.ts'
 import { createExportedLogCheck } from '../audit/verify/exported-log.ts'
 import { checkpointsIn, openNotes, requireEvidence } from '../audit/verify/known-checkpoints.ts'
 import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
+import { TABLES } from '../declarations.ts'
 import { isMissing } from '../keys/private-files.ts'
 import { exportCommand } from '../replay/export-command.ts'
 import { importCommand, type SignedEvidence } from '../replay/import-command.ts'
 import { rebuildCommand } from '../replay/rebuild-command.ts'
 import { replayCommand } from '../replay/replay-command.ts'
 import type { ReplayContext } from '../replay/replay-context.ts'
-import { ALL_AGGREGATES } from './capabilities.ts'
+import { LOG_CONTENTS } from './capabilities.ts'
 import { withKernel } from './run-command.ts'
 
 export function replayCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within: Within<ReplayContext> = (task) =>
-    withKernel(env, ({ pool, clock }) => task({ pool, clock, aggregates: ALL_AGGREGATES }))
-  return [replayCommand(within), rebuildCommand(within), exportCommand(within), importCommand(within, openEvidence)]
+    withKernel(env, ({ pool, clock }) => task({ pool, clock, contents: LOG_CONTENTS }))
+  return [
+    replayCommand(within),
+    rebuildCommand(within, TABLES),
+    exportCommand(within),
+    importCommand(within, openEvidence),
+  ]
 }
 
 async function openEvidence(checkpointFile: string, key: string): Promise<SignedEvidence> {

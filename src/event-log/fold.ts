@@ -3,12 +3,20 @@
  * final rows, the holds, and the requests that opened a resource. Only one stream is in memory at a time. A stream ends
  * before an event that cannot be read, and the others go on.
  */
+import type { ReadModelKind } from '../core/declaration.ts'
 import type { Event } from '../core/messages.ts'
+import type { ReadModel } from '../core/registry.ts'
 import type { Aggregate, ReadModelChanges } from './aggregate.ts'
 import { placeOf } from './chain-check.ts'
 import { readNext, startOf } from './read-next.ts'
 import type { StreamEvent } from './read-streams.ts'
 import { NOTHING_SET_ASIDE, type SetAside } from './set-aside.ts'
+
+/** What the log holds: every aggregate with streams in it, and every read model that follows from them. */
+export type LogContents = {
+  readonly aggregates: readonly AnyAggregate[]
+  readonly readModels: Readonly<Record<ReadModel, ReadModelKind>>
+}
 
 /** Any aggregate; the fold passes each one only its own events. */
 export type AnyAggregate = Aggregate<never, never, never>
@@ -246,4 +254,9 @@ function createSums<Key extends Readonly<Record<string, string>>>() {
     },
     all: () => [...sums.values()].flatMap(({ key, sum }) => (sum === 0n ? [] : [{ key, sum: sum.toString() }])),
   }
+}
+
+/** In the order of their names. */
+export function readModelNames({ readModels }: Pick<LogContents, 'readModels'>): readonly ReadModel[] {
+  return (Object.keys(readModels) as ReadModel[]).sort()
 }

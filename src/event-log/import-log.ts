@@ -9,11 +9,10 @@ import { createHash } from 'node:crypto'
 import type { Client, Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import type { ReadModel } from '../core/registry.ts'
-import { READ_MODEL_NAMES } from '../declarations.ts'
 import { BrokenChain } from './broken-chain.ts'
 import { isRefusedContent } from './database-errors.ts'
 import { BadExport, CARRIED_TABLES, type ExportedEvent, type ExportedRow } from './export-format.ts'
-import { type AnyAggregate, createFold } from './fold.ts'
+import { createFold, type LogContents, readModelNames } from './fold.ts'
 import { passIds } from './pass-ids.ts'
 import { judgeGaps, MOST_LEFT_OUT, type PositionGaps } from './position-gaps.ts'
 import { type ExportLine, readExport } from './read-export.ts'
@@ -49,7 +48,7 @@ export type Imported = {
  */
 export async function importLog(
   pool: Pool,
-  aggregates: readonly AnyAggregate[],
+  contents: LogContents,
   lines: AsyncIterable<string>,
   settings: {
     /** Also check every stream's hash chain, not only the checksum of the file. */
@@ -64,11 +63,11 @@ export async function importLog(
   return withSessions(pool, ['import', 'import-ids'], async (writer, other) => {
     await requireOwner(writer)
     await writer.query('BEGIN')
-    await requireEmpty(writer)
+    await requireEmpty(writer, contents)
     const { events, carried, rowLines, newestId } = await insertLines(writer, lines, settings)
     await writer.query('ANALYZE events')
     const gaps = await judgeGaps(writer, { allowed: settings.allowedGap ?? MOST_LEFT_OUT, rowLines })
-    const built = await buildReadModels(writer, aggregates, settings.verify).catch(
+    const built = await buildReadModels(writer, contents, settings.verify).catch(
       refusedBy('The log contradicts itself'),
     )
     await writer.query(
@@ -82,8 +81,8 @@ export async function importLog(
   })
 }
 
-async function requireEmpty(writer: Client): Promise<void> {
-  for (const table of ['events', ...READ_MODEL_NAMES, ...CARRIED_TABLES]) {
+async function requireEmpty(writer: Client, contents: LogContents): Promise<void> {
+  for (const table of ['events', ...readModelNames(contents), ...CARRIED_TABLES]) {
     const { rowCount } = await writer.query(`SELECT FROM ${table} LIMIT 1`)
     if (rowCount === 0) continue
     const message = `The table ${table} is not empty: import into a new database, after npm run migrate and before any process is started.`
@@ -211,12 +210,14 @@ function createOrder() {
 
 async function buildReadModels(
   writer: Client,
-  aggregates: readonly AnyAggregate[],
+  contents: LogContents,
   verify: boolean,
 ): Promise<Pick<Imported, 'streams' | 'rows'>> {
   const live = await liveSchema(writer)
   const primaryKeys = await readPrimaryKeys(writer, live)
-  const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables: READ_MODEL_NAMES, primaryKeys })
+  const tables = readModelNames(contents)
+  const { aggregates, readModels } = contents
+  const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables, readModels, primaryKeys })
   const setAside = await readSetAside(writer)
   const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys), setAside, hashes: verify })
   const { streams, held } = await foldInto(shadow, readStreams(writer, {}), fold, () => undefined)
@@ -224,7 +225,7 @@ async function buildReadModels(
   if (first !== undefined) throw new BrokenChain(first.reason)
   await shadow.fill()
   const rows: Partial<Record<ReadModel, number>> = {}
-  for (const table of READ_MODEL_NAMES) {
+  for (const table of tables) {
     const { rowCount } = await writer.query(
       `INSERT INTO ${nameIn(live, table)} SELECT * FROM ${nameIn('pg_temp', table)}`,
     )

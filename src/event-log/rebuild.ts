@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Pool } from 'pg'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import type { ReadModel } from '../core/registry.ts'
-import { type AnyAggregate, createFold, type HeldStream } from './fold.ts'
+import { createFold, type HeldStream, type LogContents } from './fold.ts'
 import { IDLE_IN_TRANSACTION_MS } from './open-transactions.ts'
 import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
@@ -47,7 +47,7 @@ type Rebuilding = {
   readonly reader: Client
   readonly writer: Client
   readonly live: string
-  readonly aggregates: readonly AnyAggregate[]
+  readonly contents: LogContents
   readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
   readonly shadow: Shadow
   /** The snapshot that the shadow covers. */
@@ -61,7 +61,7 @@ type Rebuilding = {
  */
 export async function rebuild(
   pool: Pool,
-  aggregates: readonly AnyAggregate[],
+  contents: LogContents,
   settings: {
     readonly tables: readonly ReadModel[]
     readonly onProgress?: (events: number, total: number) => void
@@ -76,7 +76,7 @@ export async function rebuild(
     await writer.query(`DROP SCHEMA IF EXISTS ${REBUILD_SCHEMA} CASCADE`)
     await writer.query(`CREATE SCHEMA ${REBUILD_SCHEMA}`)
     try {
-      return await rebuildBeside({ reader, writer, live, aggregates }, settings)
+      return await rebuildBeside({ reader, writer, live, contents }, settings)
     } finally {
       await writer.query('ROLLBACK')
       await writer.query(`DROP SCHEMA IF EXISTS ${REBUILD_SCHEMA} CASCADE`)
@@ -91,14 +91,15 @@ async function takeTurn(writer: Client): Promise<void> {
 }
 
 async function rebuildBeside(
-  ports: Pick<Rebuilding, 'reader' | 'writer' | 'live' | 'aggregates'>,
+  ports: Pick<Rebuilding, 'reader' | 'writer' | 'live' | 'contents'>,
   { tables, onProgress, lockTries = LOCK_TRIES }: Parameters<typeof rebuild>[2],
 ): Promise<Rebuilt> {
-  const { reader, writer, live, aggregates } = ports
+  const { reader, writer, live, contents } = ports
+  const { aggregates, readModels } = contents
   const primaryKeys = await readPrimaryKeys(writer, live)
   const shapes = new Map<ReadModel, TableShape>()
   for (const table of tables) shapes.set(table, await readShape(writer, live, table))
-  const shadow = await createShadow({ writer, live, schema: REBUILD_SCHEMA, tables, primaryKeys })
+  const shadow = await createShadow({ writer, live, schema: REBUILD_SCHEMA, tables, readModels, primaryKeys })
 
   const since = await beginSnapshot(reader)
   const total = await countEvents(reader, {})
@@ -132,11 +133,11 @@ async function finishTable(writer: Client, table: ReadModel, shape: TableShape):
 
 /** Brings the shadow up to date. Returns how many events of grown streams it read. */
 async function catchUp(work: Rebuilding): Promise<number> {
-  const { reader, aggregates, primaryKeys, shadow } = work
+  const { reader, contents, primaryKeys, shadow } = work
   const snapshot = await beginSnapshot(reader)
   const filter: StreamFilter = { since: work.since }
   const setAside = await readSetAside(reader)
-  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys), setAside })
+  const fold = createFold({ aggregates: contents.aggregates, primaryKeys: namesOf(primaryKeys), setAside })
   let fresh = 0
   const batches = (async function* counted() {
     for await (const batch of readStreams(reader, filter)) {

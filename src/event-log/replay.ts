@@ -6,9 +6,8 @@
 import type { Client, Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { ReadModel } from '../core/registry.ts'
-import { READ_MODEL_NAMES, READ_MODELS } from '../declarations.ts'
 import { compareShadow, type Difference } from './compare-shadow.ts'
-import { type AnyAggregate, createFold, type Fold, type Folded, type HeldStream } from './fold.ts'
+import { createFold, type Fold, type Folded, type HeldStream, type LogContents, readModelNames } from './fold.ts'
 import {
   beginSnapshot,
   countEvents,
@@ -35,34 +34,33 @@ export type Replayed = {
 }
 
 /**
- * @param aggregates every aggregate whose streams the log holds
  * @throws NotFound `unknown_position` or `unknown_stream`
  */
 export async function replay(
   pool: Pool,
-  aggregates: readonly AnyAggregate[],
+  contents: LogContents,
   settings: Replaying['settings'] = {},
 ): Promise<Replayed> {
   return withSessions(pool, ['replay-reader', 'replay-shadow'], (reader, writer) =>
-    replayBetween({ reader, writer, aggregates, settings }),
+    replayBetween({ reader, writer, contents, settings }),
   )
 }
 
 /** Compares the result of folding the log with the live tables at one moment, regardless of later appends. */
 export async function compareLive(
   pool: Pool,
-  aggregates: readonly AnyAggregate[],
+  contents: LogContents,
   settings: Pick<Replaying['settings'], 'tables' | 'onProgress'> = {},
 ): Promise<Omit<Replayed, 'differences'> & { readonly differences: readonly Difference[] }> {
   const differences: Difference[] = []
-  const replayed = await replay(pool, aggregates, { ...settings, onDifference: (found) => differences.push(found) })
+  const replayed = await replay(pool, contents, { ...settings, onDifference: (found) => differences.push(found) })
   return { ...replayed, differences }
 }
 
 type Replaying = {
   readonly reader: Client
   readonly writer: Client
-  readonly aggregates: readonly AnyAggregate[]
+  readonly contents: LogContents
   readonly settings: {
     readonly streamId?: string
     /** Up to the event at this position in reading order, or up to what was recorded by this time. */
@@ -78,11 +76,12 @@ type Replaying = {
   }
 }
 
-async function replayBetween({ reader, writer, aggregates, settings }: Replaying): Promise<Replayed> {
-  const { streamId, to, onDifference, onProgress, tables = READ_MODEL_NAMES } = settings
+async function replayBetween({ reader, writer, contents, settings }: Replaying): Promise<Replayed> {
+  const { streamId, to, onDifference, onProgress, tables = readModelNames(contents) } = settings
+  const { aggregates, readModels } = contents
   const live = await liveSchema(reader)
   const keyColumns = await readPrimaryKeys(reader, live)
-  const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables, primaryKeys: keyColumns })
+  const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables, readModels, primaryKeys: keyColumns })
   await beginSnapshot(reader, onDifference ? tables.map((table) => nameIn(live, table)) : [])
   const filter: StreamFilter = {
     ...(streamId === undefined ? {} : { streamId }),
@@ -108,7 +107,7 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
     const counted = await writer.query<{ n: string }>(`SELECT count(*) AS n FROM ${nameIn('pg_temp', table)}`)
     rows[table] = Number(counted.rows[0]?.n)
     // Holds are the sum over all streams: one stream alone cannot be compared.
-    if (!onDifference || (streamId !== undefined && READ_MODELS[table] === 'sum')) continue
+    if (!onDifference || (streamId !== undefined && readModels[table] === 'sum')) continue
     await writer.query('BEGIN')
     const sides = {
       live: { session: reader, schema: live },

@@ -5,7 +5,6 @@
 import type { Client } from 'pg'
 import type { ReadModelKind } from '../core/declaration.ts'
 import type { ReadModel } from '../core/registry.ts'
-import { READ_MODELS } from '../declarations.ts'
 import type { FoldedStream } from './fold.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
 
@@ -32,21 +31,22 @@ export async function createShadow(settings: {
   /** `pg_temp` for tables that end with the session. */
   readonly schema: string
   readonly tables: readonly ReadModel[]
+  readonly readModels: Readonly<Record<ReadModel, ReadModelKind>>
   readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
 }): Promise<Shadow> {
-  const { writer, live, schema, tables } = settings
+  const { writer, live, schema, tables, readModels } = settings
   await writer.query('SET synchronous_commit = off')
   for (const table of tables) {
     const like = `(LIKE ${quoted(live)}.${quoted(table)} INCLUDING ALL EXCLUDING INDEXES)`
     await writer.query(`CREATE TABLE ${nameIn(schema, table)} ${like}`)
     await writer.query(`CREATE TABLE ${nameIn(schema, STAGE + table)} ${like}`)
-    if (READ_MODELS[table] === 'key') {
+    if (readModels[table] === 'key') {
       await writer.query(`ALTER TABLE ${nameIn(schema, STAGE + table)} ADD COLUMN rank integer NOT NULL`)
     }
   }
   let isFilled = false
   const open = new Set(tables)
-  const rows = createChunks(settings, open, (table) => isFilled || READ_MODELS[table] !== 'stream')
+  const rows = createChunks(settings, open, (table) => isFilled || readModels[table] !== 'stream')
   const merge = async () => {
     await rows.flush()
     for (const table of open) await mergeStage(settings, table)
@@ -146,7 +146,7 @@ const MERGES: Readonly<Record<ReadModelKind, Merge>> = {
 }
 
 async function mergeStage(
-  { writer, schema, primaryKeys }: Pick<Parameters<typeof createShadow>[0], 'writer' | 'schema' | 'primaryKeys'>,
+  { writer, schema, readModels, primaryKeys }: Omit<Parameters<typeof createShadow>[0], 'live' | 'tables'>,
   table: ReadModel,
 ): Promise<void> {
   const key = primaryKeys.get(table)
@@ -156,7 +156,7 @@ async function mergeStage(
   if (rowCount === 0) return
   const keys = key.map(({ name }) => quoted(name)).join(', ')
   const names = { target: nameIn(schema, table), stage, keys, key, sum: SUM_OF[table] ?? '' }
-  for (const statement of MERGES[READ_MODELS[table]](names)) {
+  for (const statement of MERGES[readModels[table]](names)) {
     await writer.query(statement)
   }
   await writer.query(`TRUNCATE ${stage}`)

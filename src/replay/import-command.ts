@@ -49,7 +49,7 @@ export function importCommand(within: Within<ReplayContext>, openEvidence: OpenE
 }
 
 async function run(
-  { pool, aggregates }: ReplayContext,
+  { pool, contents }: ReplayContext,
   openEvidence: OpenEvidence,
   { arguments: [file = '-'], options }: CliInput,
   io: CliIo,
@@ -65,7 +65,7 @@ async function run(
     onProgress: (events: number) => progress.at(events, null),
     ...(evidence === null ? {} : { evidence }),
   }
-  const imported = await importLog(pool, aggregates, linesOf(file), settings).finally(progress.end)
+  const imported = await importLog(pool, contents, linesOf(file), settings).finally(progress.end)
   const { events, streams, rows, carried, gaps } = imported
   const cursors = cursorsOf(carried)
   const checked = settings.verify ? ', every hash chain checked' : ''

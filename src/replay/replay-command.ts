@@ -27,7 +27,7 @@ export function replayCommand(within: Within<ReplayContext>): CliCommand {
   }
 }
 
-async function run({ pool, aggregates, clock }: ReplayContext, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+async function run({ pool, contents, clock }: ReplayContext, { options }: CliInput, io: CliIo): Promise<ExitCode> {
   const to = textOf(options.to)
   const streamId = textOf(options.stream)
   const diff = options.diff === true
@@ -35,7 +35,7 @@ async function run({ pool, aggregates, clock }: ReplayContext, { options }: CliI
     throw new BadInput('--diff compares with the live tables, which are at the end of the log: omit --to or --diff.')
   }
   const progress = progressOf(io, 'events')
-  const replayed = await replay(pool, aggregates, {
+  const replayed = await replay(pool, contents, {
     ...(to === undefined ? {} : { to: readPlace('--to', to, clock()) }),
     ...(streamId === undefined ? {} : { streamId }),
     ...(diff ? { onDifference: (found) => io.print({ difference: found }, describe(shown(found))) } : {}),

@@ -1,6 +1,6 @@
 /** The speed of folding the log through every projection, compared with a bare read in the same order. */
 import pg from 'pg'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { beginSnapshot, readStreams } from '../../src/event-log/read-streams.ts'
 import { replay } from '../../src/event-log/replay.ts'
 import { withSessions } from '../../src/event-log/session.ts'
@@ -9,7 +9,7 @@ import type { Subject } from './subject.ts'
 
 export async function benchReplay(subject: Subject): Promise<Figure[]> {
   const pool = new pg.Pool({ connectionString: subject.service.state().database_url, max: 2 })
-  await replay(pool, ALL_AGGREGATES) // Warm: code and pages.
+  await replay(pool, LOG_CONTENTS) // Warm: code and pages.
   const ceiling = await timed(() =>
     withSessions(pool, ['bench'], async (reader) => {
       await beginSnapshot(reader)
@@ -18,7 +18,7 @@ export async function benchReplay(subject: Subject): Promise<Figure[]> {
       return read
     }),
   )
-  const ours = await timed(async () => (await replay(pool, ALL_AGGREGATES)).events)
+  const ours = await timed(async () => (await replay(pool, LOG_CONTENTS)).events)
   await pool.end()
   return [
     {

@@ -70,11 +70,11 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   matchExactly(t, (await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { ALL_AGGREGATES, CAPABILITIES, OPENING_RULES, usageCounts } = (await import(
+  const { LOG_CONTENTS, CAPABILITIES, OPENING_RULES, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
   )) as typeof Capabilities
   const differences: unknown[] = []
-  const { rows } = await replay(pool, ALL_AGGREGATES, { onDifference: (difference) => differences.push(difference) })
+  const { rows } = await replay(pool, LOG_CONTENTS, { onDifference: (difference) => differences.push(difference) })
   t.equal((rows as Record<string, number>).notes, 1)
   t.strictSame(differences, [])
   const scrape = async () => (await fetch(`${baseUrl}/metrics`)).text()

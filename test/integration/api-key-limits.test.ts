@@ -1,7 +1,7 @@
 /** API keys with limits through the whole service: what they may spend, and what is refused. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { accepted, type Client, createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -253,7 +253,7 @@ t.test('limits that are none are refused, each with its field', async (t) => {
 t.test('after all outcomes the counters are those that the log gives', async (t) => {
   await settle()
   t.strictSame(
-    (await compareLive(service.pool, ALL_AGGREGATES, { tables: ['spend_buckets', 'api_keys'] })).differences,
+    (await compareLive(service.pool, LOG_CONTENTS, { tables: ['spend_buckets', 'api_keys'] })).differences,
     [],
   )
 })

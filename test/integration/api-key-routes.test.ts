@@ -1,7 +1,7 @@
 /** API keys over HTTP, with the database user of the API: what a key may create, read, change, replace and revoke. */
 import t, { type Test } from 'tap'
 import { digestOf } from '../../src/access/token.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -84,7 +84,7 @@ t.test('a key is created, shown once, used, listed and revoked, and no secret is
     { actor: `apikey:${maker.keyId}`, digest: digestOf(token) },
     { actor: `apikey:${maker.keyId}` },
   ])
-  t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(pool, LOG_CONTENTS)).differences, [])
 })
 
 t.test('a key gives only what it holds: scopes, expiry, addresses and environment', async (t) => {
@@ -220,7 +220,7 @@ t.test('a key replaces another one with the same terms, and both work for the ov
 
   const [first, second] = await Promise.all([rotate(admin, last.data.key_id, 60), rotate(admin, last.data.key_id, 60)])
   t.strictSame([first?.status, second?.status].sort(), [201, 409], 'of two at once one is the first')
-  t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(pool, LOG_CONTENTS)).differences, [])
 })
 
 t.test('a key of before keeps what it could do when it is replaced', async (t) => {

@@ -20,8 +20,6 @@ const GAS_LIMIT = 10n ** 12n
 /** The defaults of RPC_BATCH_MAX_CALLS and RPC_BATCH_MAX_BYTES. */
 const MAX_CALLS = 100
 const MAX_BYTES = 500_000
-/** As in every process of the service. */
-const STATEMENT_TIMEOUT_MS = 30_000
 const HALF_OF_IT = '0x746a528800'
 /** The first and the last wallet of `insertWallets`. */
 const walletOf = (n: number) => `wal_${String(n).padStart(7, '0')}`
@@ -38,7 +36,7 @@ async function withCrowd(
       multicall3Address: (await setUpChain(url, 'ethereum')).contracts.multicall3,
       rpcUrls: [await nodeBefore(url)],
     }),
-    { gasLimit: GAS_LIMIT, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    { gasLimit: GAS_LIMIT },
   )
   await insertWallets(chain.pool, { count })
   return chain
@@ -127,7 +125,8 @@ t.test(
     const chain = await withCrowd(t, 250, (url) => noteBodies(t, url, bodies))
     const assets: Awaited<ReturnType<typeof registerToken>>[] = []
     for (let n = 0; n < TOKENS; n += 1) assets.push(await registerToken(chain))
-    const { chainOf, readForRecord, client, head } = chain
+    const { client, head } = chain
+    const { chainOf, readForRecord } = chain.balances
     chain.follow()
     await untilWalked(chain)
     await chain.reconcile(TEST_CHAIN)

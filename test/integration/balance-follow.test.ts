@@ -1,6 +1,7 @@
 /** Balances on a real chain and a real database: deposits, internal transfers, reorgs, and rebuilt rows. */
 import type { Pool } from 'pg'
 import t from 'tap'
+import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
 import { observeBalances } from '../../src/balances/observe-block.ts'
 import { readBlocks } from '../../src/chain/blocks.ts'
@@ -156,7 +157,10 @@ t.test('without the state of a block the newest state is read, and the blocks up
       blockReceipts: true,
       recover: null,
     })
-    return observeBalances(chain.ports, { chain: chain.settings, blocks, now: chain.log.now() })
+    return observeBalances(
+      { ...chain.balances, reads: createHolderReads(chain.pool) },
+      { chain: chain.settings, blocks, now: chain.log.now() },
+    )
   }
   await chain.log.append({ decisions: await observe(1) })
   t.match(await rowOf(chain, 'wal_a'), { balance: '7', block_number: '1203' })
@@ -166,7 +170,7 @@ t.test('without the state of a block the newest state is read, and the blocks up
 
 t.test('an append by another writer while balances are loaded is a conflict, and is not overwritten', async (t) => {
   const chain = await withFollowedChain(t)
-  const { pool, log, ports, settings, observeWallet, transfer } = chain
+  const { pool, log, balances, settings, observeWallet, transfer } = chain
   await addWallet(chain, 'wal_a', { address: fresh(10) })
   await transfer(fresh(10), 5n)
   const { blocks } = await readBlocks(chain.client.client, { from: 1, to: 1, blockReceipts: true, recover: null })
@@ -182,7 +186,11 @@ t.test('an append by another writer while balances are loaded is a conflict, and
     pool: { query: (statement: string) => interrupted(pool.query(statement)) } as unknown as Pool,
     log: { ...log, heads: (streamIds) => interrupted(log.heads(streamIds)) },
   } satisfies Parameters<typeof loadBalances>[0]
-  const observing = { ...ports, load: (walletIds: readonly string[]) => loadBalances(ctx, walletIds) }
+  const observing = {
+    ...balances,
+    reads: createHolderReads(pool),
+    load: (walletIds: readonly string[]) => loadBalances(ctx, walletIds),
+  }
   const observe = () => observeBalances(observing, { chain: settings, blocks, now: log.now() })
   await log.append({ decisions: await observe() }).catch((error) => t.type(error, StreamConflict))
   t.ok(others > 1)

@@ -2,18 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { assetAggregate, assetStreamId } from '../../src/assets/aggregate.ts'
-import { createAssetBooks } from '../../src/assets/asset-books.ts'
 import type { AssetCommand } from '../../src/assets/decider.ts'
-import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { Observation } from '../../src/balances/events.ts'
-import { balanceRoutes } from '../../src/balances/routes.ts'
 import { type Asset, tokenAsset } from '../../src/core/assets.ts'
 import { decideOn } from '../../src/event-log/aggregate.ts'
-import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { serve, startApiProcess } from '../support/capabilities.ts'
 import { withFollowedChain } from '../support/followed-chain.ts'
-import { KEYS, startTestApp } from '../support/http.ts'
+import { KEYS } from '../support/http.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -32,18 +28,10 @@ const wallets = {
 async function withReads(t: Test) {
   const configured = [{ symbol: 'USDC', address: USDC.contract ?? '', decimals: 6 }]
   const chain = await withFollowedChain(t, async () => ({ tokens: configured }))
-  const { pool, log, settings, ports } = chain
+  const { pool, log, balances, chains, chainOf } = chain
   const clock = { now: Date.parse('2026-11-21T12:00:00.000Z') }
-  const books = createAssetBooks(pool)
-  const ctx = {
-    pool,
-    clock: () => clock.now,
-    findWallet: createFindWallet(pool),
-    assetNamed: ({ tenantId }: WalletFacts, name: string) => resolveAsset({ books }, tenantId, settings, name),
-    assetsOf: async ({ tenantId }: WalletFacts) => (await books.open(tenantId, settings)).all,
-    balanceChainOf: ports.chainOf,
-  }
-  const { send } = await startTestApp({ routes: balanceRoutes(ctx) })
+  const api = startApiProcess(t, chain.url, { clock: () => clock.now, chains, chainOf })
+  const { send } = await serve(api, ['balances'])
   for (const [name, id] of Object.entries(wallets)) {
     await pool.query(
       `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)
@@ -66,7 +54,7 @@ async function withReads(t: Test) {
     at: string,
     tenantId = 'acme',
   ) => {
-    const loaded = (await ports.load([walletId])).get(walletId)
+    const loaded = (await balances.load([walletId])).get(walletId)
     if (loaded === undefined) throw new Error('a wallet does not load')
     const observations: Observation[] = [{ asset, balance, blockNumber, blockHash: `0x${blockNumber}` }]
     const command = { type: 'RecordObservations', observations, cause: 'block', now: at } as const

@@ -100,7 +100,7 @@ t.test(
     await untilWalked(chain)
     t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'no balance is recorded for an unregistered token')
     await register(chain, 'acme', usdc)
-    await observeJob(chain, {
+    await observeJob(chain.balances, {
       tenant_id: 'acme',
       chain_id: String(TEST_CHAIN),
       contract: usdc.contract ?? '',
@@ -215,7 +215,7 @@ t.test('a wallet whose first read was lost is found and queued again after a whi
     [],
     'a recent wallet is left to its own job',
   )
-  await observeJob(chain, { wallet_id: lost })
+  await observeJob(chain.balances, { wallet_id: lost })
   t.strictSame(await balanceWork.findQuiet(chain.pool, soon, 10), [])
   chain.follow()
   await eventually(async () => (await chain.reconcile(TEST_CHAIN)).wallets > 0)

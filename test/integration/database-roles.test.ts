@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import pg, { type Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
 import { makeLogins } from '../../src/compose/database-roles/logins.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
@@ -242,7 +242,7 @@ t.test('read models that were rebuilt are open to the same roles, and to no othe
   const api = await loginAs(t, some, 'api')
   await some.transfer(2)
   const before = await aclsOf(some.pool)
-  await rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets', 'transactions'] })
+  await rebuild(some.pool, LOG_CONTENTS, { tables: ['wallets', 'transactions'] })
   t.strictSame(await aclsOf(some.pool), before)
   await t.resolves(append(api, 'wallet', 'WalletRequested', { transactions: [], wallets: [] }))
 })

@@ -1,7 +1,7 @@
 /** Mints over HTTP on a real PostgreSQL: numbers, outcomes, and the fold of the log. */
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
@@ -268,7 +268,7 @@ t.test('collections, mints and tokens fold from the log to their present rows', 
     await mine(calls, String(transaction_id), nonce)
     await mine(calls, String(direct.body.data?.transaction_id), nonce + 1)
   }
-  const { rows, differences } = await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })
+  const { rows, differences } = await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })
   t.strictSame([rows.nft_collections, rows.nft_mints, rows.nft_tokens], [2, 4, 10])
   t.strictSame(differences, [])
 })

@@ -4,7 +4,7 @@ import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { encodeErc721Transfer } from '../../src/chain/nft.ts'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import { accepted, createClient } from '../support/client.ts'
@@ -63,7 +63,7 @@ async function openVoucher(stage: Awaited<ReturnType<typeof withIssuer>>, collec
 }
 
 async function requireReplayed(t: Test, { service }: NftStage): Promise<void> {
-  t.strictSame((await compareLive(service.pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(service.pool, LOG_CONTENTS)).differences, [])
 }
 
 t.test(

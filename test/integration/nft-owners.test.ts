@@ -1,7 +1,7 @@
 /** Token holders according to a real chain: after any move, and after a reorg. */
 import t, { type Test } from 'tap'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, withNftStage } from '../support/nft-stage.ts'
@@ -14,7 +14,7 @@ async function until(t: Test, look: () => Promise<string[]>, expected: string[])
 
 /** Requires that the fold of the log equals the rows. */
 async function requireReplayed(t: Test, { service }: NftStage): Promise<void> {
-  const { rows, differences } = await compareLive(service.pool, ALL_AGGREGATES)
+  const { rows, differences } = await compareLive(service.pool, LOG_CONTENTS)
   t.ok(rows.nft_owners)
   t.strictSame(differences, [])
 }

@@ -2,7 +2,7 @@
 import { verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { signVoucher } from '../../src/nft/tokens/sign-voucher.ts'
@@ -266,7 +266,7 @@ t.test('metadata of a DYNAMIC token changes with its block until it is frozen, a
   t.strictSame(told(await patch({ freeze: true }, {}, standard.collection_id)), ['- collection_not_dynamic'])
   const { mint_id } = dataOf(await lazy())
   await act(mint_id, 'revoke')
-  const { rows, differences } = await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })
+  const { rows, differences } = await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })
   t.strictSame([rows.nft_tokens, rows.nft_vouchers, rows.nft_token_updates], [2, 1, 2])
   t.strictSame(differences, [])
 })

@@ -1,6 +1,6 @@
 /** Policies in the append: limits are exact whoever races, each request is judged by one version, and no process can leave that out. */
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { PolicyRefused } from '../../src/core/errors.ts'
 import { PolicyChanged } from '../../src/event-log/append.ts'
@@ -52,8 +52,8 @@ t.test('twelve processes that race for the room of a rule spend exactly its limi
     },
   })
   t.equal(await spentIn(pool), 500n * ETHER)
-  t.strictSame((await compareLive(pool, ALL_AGGREGATES, { tables: TABLES })).differences, [])
-  await rebuild(pool, ALL_AGGREGATES, { tables: ['spend_buckets'] })
+  t.strictSame((await compareLive(pool, LOG_CONTENTS, { tables: TABLES })).differences, [])
+  await rebuild(pool, LOG_CONTENTS, { tables: ['spend_buckets'] })
   t.equal(await spentIn(pool), 500n * ETHER)
 })
 
@@ -253,7 +253,7 @@ t.test('what fails gives back what it reserved, and a revoked settlement takes i
   t.equal(await spentIn(pool), 1n, 'a transaction that was in a block is one')
   await step(reverted, { type: 'RecordReorg', head: 9, now: NOW })
   t.equal(await spentIn(pool), ETHER + 1n)
-  t.strictSame((await compareLive(pool, ALL_AGGREGATES, { tables: TABLES })).differences, [])
+  t.strictSame((await compareLive(pool, LOG_CONTENTS, { tables: TABLES })).differences, [])
 })
 
 t.test('no login changes what is in force or what was counted, except by an append of its own events', async (t) => {

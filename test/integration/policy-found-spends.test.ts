@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { findOutside } from '../../src/activity/find-outside.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { LimitReached } from '../../src/event-log/append.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -53,8 +53,8 @@ async function inForce(past: ReturnType<typeof pastOf>, rules: readonly SentRule
 
 async function sameAsReplayed(t: Test, { pool, spent }: ReturnType<typeof pastOf>) {
   const counted = await spent()
-  t.strictSame((await compareLive(pool, ALL_AGGREGATES, { tables: TABLES })).differences, [])
-  await rebuild(pool, ALL_AGGREGATES, { tables: ['spend_buckets'] })
+  t.strictSame((await compareLive(pool, LOG_CONTENTS, { tables: TABLES })).differences, [])
+  await rebuild(pool, LOG_CONTENTS, { tables: ['spend_buckets'] })
   t.strictSame(await spent(), counted)
 }
 

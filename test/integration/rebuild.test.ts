@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { REBUILD_SCHEMA, rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -17,7 +17,7 @@ const SHAPES = `SELECT c.relname, c.relacl::text, c.reloptions, (SELECT string_a
   FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY 1`
 
 async function namedDifferences({ pool }: SomeLog): Promise<string[]> {
-  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  const { differences } = await compareLive(pool, LOG_CONTENTS)
   return differences.map(({ table, key }) => `${table} ${Object.values(key).join(' ')}`).sort()
 }
 
@@ -34,7 +34,7 @@ t.test('a row that was changed by hand is named, and a rebuild corrects it', asy
     'wallet_holds wal_stranger x',
   ])
   const before = await some.pool.query(SHAPES)
-  const { rows, events } = await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })
+  const { rows, events } = await rebuild(some.pool, LOG_CONTENTS, { tables: READ_MODEL_NAMES })
   t.strictSame([rows.transactions, rows.idempotency_keys, rows.wallets, rows.balances], [5, 5, 1, 1])
   t.ok(events > 10)
   t.strictSame(await namedDifferences(some), [])
@@ -50,7 +50,7 @@ t.test('a client that repeats a request after a rebuild gets the resource of the
   const some = await withSomeLog(t)
   const [id = ''] = await some.transfer(1)
   await some.pool.query('TRUNCATE idempotency_keys')
-  await rebuild(some.pool, ALL_AGGREGATES, { tables: ['idempotency_keys'] })
+  await rebuild(some.pool, LOG_CONTENTS, { tables: ['idempotency_keys'] })
   const { rows } = await some.pool.query('SELECT tenant_id, key, fingerprint, resource_id FROM idempotency_keys')
   t.strictSame(rows, [{ tenant_id: 'acme', key: `key-${id}`, fingerprint: 'print-1', resource_id: id }])
 })
@@ -87,7 +87,7 @@ t.test('transfers go on and readers see no gap while all read models are rebuilt
   // More rounds on a machine that is too slow for enough reads and transfers in two.
   const isOver = (round: number) => round > 2 && transferred > 200 && reads > 100 && caughtUp > 0
   for (let round = 1; round <= 20 && !isOver(round); round += 1) {
-    caughtUp += (await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })).caughtUp
+    caughtUp += (await rebuild(some.pool, LOG_CONTENTS, { tables: READ_MODEL_NAMES })).caughtUp
     t.strictSame(await namedDifferences(some), [], `after rebuild ${round} the live tables equal the replayed log`)
   }
   running = false
@@ -117,7 +117,7 @@ t.test('a killed rebuild does not change the live tables, and can be started aga
   let killed = 0
   for (const pauseMs of [0, 5, 50, 150]) {
     let ended = ''
-    const outcome = rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES }).then(
+    const outcome = rebuild(some.pool, LOG_CONTENTS, { tables: READ_MODEL_NAMES }).then(
       () => {
         ended = 'done'
       },
@@ -133,7 +133,7 @@ t.test('a killed rebuild does not change the live tables, and can be started aga
     t.strictSame(await namedDifferences(some), [], `killed after ${pauseMs} ms: the live tables are unchanged`)
   }
   t.ok(killed > 1, `${killed} rebuilds were killed`)
-  await rebuild(some.pool, ALL_AGGREGATES, { tables: READ_MODEL_NAMES })
+  await rebuild(some.pool, LOG_CONTENTS, { tables: READ_MODEL_NAMES })
   t.strictSame(await namedDifferences(some), [])
 })
 
@@ -145,7 +145,7 @@ t.test('two rebuilds do not run at once', async (t: Test) => {
   await reader.connect()
   t.after(() => reader.end())
   await reader.query('BEGIN; SELECT FROM transactions')
-  const rebuilds = [1, 2].map(() => rebuild(some.pool, ALL_AGGREGATES, { tables: ['transactions'] }))
+  const rebuilds = [1, 2].map(() => rebuild(some.pool, LOG_CONTENTS, { tables: ['transactions'] }))
   await Promise.race(rebuilds).catch(() => undefined)
   await reader.query('COMMIT')
   const outcomes = await Promise.allSettled(rebuilds)
@@ -163,7 +163,7 @@ t.test('a reader that never ends keeps its table, and is named', async (t: Test)
   await reader.connect()
   t.after(() => reader.end())
   await reader.query('BEGIN; SELECT FROM wallets')
-  await t.rejects(rebuild(some.pool, ALL_AGGREGATES, { tables: ['wallets'], lockTries: 2 }), {
+  await t.rejects(rebuild(some.pool, LOG_CONTENTS, { tables: ['wallets'], lockTries: 2 }), {
     code: 'table_busy',
     message: /wallets/,
   })

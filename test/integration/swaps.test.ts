@@ -1,6 +1,6 @@
 /** Swaps from the request to the block, by the real service on a chain with real exchanges. */
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { quoteIdOf, type SwapQuote } from '../../src/swaps/quote.ts'
 import { keepQuote } from '../../src/swaps/quote-rows.ts'
@@ -56,7 +56,7 @@ t.test('a quoted swap gives what was quoted, with an approval of the exact amoun
   t.equal(exact.amount, exact.swap.max_from_amount, 'the maximum was held')
   const rest = await stage.allowance(contracts.usdc, selling.approval.spender)
   t.ok(rest > 0n && rest < 2n * DOLLAR, 'an exact output leaves a part of its allowance')
-  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  const { differences } = await compareLive(pool, LOG_CONTENTS)
   t.strictSame(differences, [])
   t.equal(service.lines.filter(({ level }) => Number(level) >= 60).length, 0)
 })

@@ -1,7 +1,7 @@
 /** Transactions that call contracts, on a real PostgreSQL: how they are opened, and what they wait for. */
 
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
 import { appendOnce } from '../../src/event-log/accept.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -70,7 +70,7 @@ t.test('tokens that a call takes are held, and refused when the wallet has fewer
   t.ok(refused instanceof InsufficientFunds)
   t.match((refused as InsufficientFunds).items[0]?.details, { asset: 'TST', available: '3', needed: '3.01' })
   await calls.call(walletId, { outflows: [{ asset, amount: 300n }] })
-  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
+  t.strictSame((await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })).differences, [])
 })
 
 t.test('a transfer without funds is refused with what the whole commit needs, and nothing is recorded', async (t) => {
@@ -201,5 +201,5 @@ t.test('rows of calls fold from the log to their present state', async (t) => {
   await mine(calls, ids[0] ?? '', 0)
   await mine(calls, ids[1] ?? '', 1, false)
   await settle(calls, ids[1] ?? '')
-  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
+  t.strictSame((await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })).differences, [])
 })

@@ -1,6 +1,6 @@
 /** Tags of wallets over HTTP: who may set them, and that they are those of the log. */
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { KEYS } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -26,7 +26,7 @@ t.test('a key that may write policies tags wallets, when they are created and la
     `wallet-${dataOf(made).wallet_id}`,
   ])
   matchExactly(t, rows.slice(0, 2), [{ type: 'WalletRequested' }, { type: 'WalletTagged' }])
-  t.strictSame((await compareLive(parts.pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(parts.pool, LOG_CONTENTS)).differences, [])
 })
 
 t.test('a key that may only write wallets neither tags nor untags them', async (t) => {

@@ -2,7 +2,7 @@
 
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { InvalidSetting } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { findDueLines, readOldestPending } from '../../src/webhooks/due-webhooks.ts'
@@ -89,7 +89,7 @@ t.test('a webhook is created, listed, read, changed, disabled, enabled and delet
   ])
     t.strictSame([answer.status, ...told(answer)], [404, '- webhook_not_found'])
   matchExactly(t, (await stage.get('')).body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: false })
-  t.strictSame((await compareLive(stage.pool, ALL_AGGREGATES)).differences, [])
+  t.strictSame((await compareLive(stage.pool, LOG_CONTENTS)).differences, [])
 })
 
 t.test('a secret is returned once, and only the sender can open what is kept of it', async (t) => {

@@ -65,7 +65,7 @@ export function eventsOf({ log }: FollowedChain, walletId: string) {
 
 /** Every row rebuilt from the streams equals the live one; so does the state for deciding commands. */
 export async function sameWhenMadeAgain(t: Test, chain: FollowedChain): Promise<void> {
-  const { pool, log, ports } = chain
+  const { pool, log, balances } = chain
   const { rows: live } = await pool.query<Record<string, unknown> & { readonly wallet_id: string }>(
     'SELECT * FROM balances ORDER BY wallet_id, asset_id',
   )
@@ -77,7 +77,7 @@ export async function sameWhenMadeAgain(t: Test, chain: FollowedChain): Promise<
       return { ...row, block_number: Number(block_number), updated_at: (updated_at as Date).toISOString() }
     }),
   )
-  const loaded = await ports.load(ids)
+  const loaded = await balances.load(ids)
   t.strictSame(
     ids.map((id) => loaded.get(id)),
     await log.loadMany(balanceAggregate, ids),

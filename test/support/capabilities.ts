@@ -7,9 +7,9 @@ import { type RouteContext, routesOf } from '../../src/compose/api.ts'
 import { createApiContext } from '../../src/compose/api-context.ts'
 import type { CapabilityName } from '../../src/compose/capabilities.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import { type Config, type Environ, loadConfig } from '../../src/config.ts'
+import type { Environ } from '../../src/config.ts'
+import { apiConfig } from './config.ts'
 import { type Answer, startTestApp, type TestApp, type TestAppOptions } from './http.ts'
-import { TEST_CHAIN } from './log.ts'
 import { withDatabase } from './postgres.ts'
 
 /** Members of the context that are not the real ones; those of the kernel are replaced for the whole context. */
@@ -68,18 +68,4 @@ export async function serve(
     (url, payload, headers = {}) =>
       served.send({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
   return { ...served, post: call('POST'), patch: call('PATCH'), get: call('GET'), remove: call('DELETE') }
-}
-
-/** Two chains of mainnet, at which no node answers. @param env more settings, or others in place of these */
-function apiConfig(url: string, env: Environ = {}): Config {
-  return loadConfig({
-    DATABASE_URL: url,
-    LOG_LEVEL: 'silent',
-    ETHEREUM_RPC_URLS: 'http://127.0.0.1:1',
-    ETHEREUM_CHAIN_ID: `${TEST_CHAIN}`,
-    ETHEREUM_CONFIRMATIONS: '2',
-    POLYGON_RPC_URLS: 'http://127.0.0.1:1',
-    POLYGON_CHAIN_ID: '1000137',
-    ...env,
-  })
 }

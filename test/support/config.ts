@@ -29,6 +29,20 @@ export function signerConfig(t: Test, url: string, env: Environ = {}): Config {
   })
 }
 
+/** Two chains of mainnet, at which no node answers. @param env more settings, or others in place of these */
+export function apiConfig(url: string, env: Environ = {}): Config {
+  return loadConfig({
+    DATABASE_URL: url,
+    LOG_LEVEL: 'silent',
+    ETHEREUM_RPC_URLS: 'http://127.0.0.1:1',
+    ETHEREUM_CHAIN_ID: '1000001',
+    ETHEREUM_CONFIRMATIONS: '2',
+    POLYGON_RPC_URLS: 'http://127.0.0.1:1',
+    POLYGON_CHAIN_ID: '1000137',
+    ...env,
+  })
+}
+
 /** The error lines of a start with these settings; none when it would succeed. */
 export function problemsOf(env: Environ): readonly string[] {
   try {

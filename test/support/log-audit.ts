@@ -1,6 +1,6 @@
 /** Judges the log: every stream's hash chain, and its fold compared with the live tables. */
 import pg from 'pg'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { beginSnapshot, readStreams } from '../../src/event-log/read-streams.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -57,7 +57,7 @@ async function judgeChains(pool: pg.Pool): Promise<LogAudit> {
 }
 
 async function judgeReplay(pool: pg.Pool): Promise<string[]> {
-  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  const { differences } = await compareLive(pool, LOG_CONTENTS)
   return differences
     .slice(0, SHOWN)
     .map(({ table, live, replayed }) => `${table}: live ${text(live)}, replayed ${text(replayed)}`)

@@ -1,6 +1,6 @@
 /** In-memory exports, and the comparison of two databases. */
 import type { Pool } from 'pg'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { type ExportSettings, exportLog } from '../../src/event-log/export-log.ts'
 import { type Imported, importLog } from '../../src/event-log/import-log.ts'
@@ -16,7 +16,7 @@ export async function exported(pool: Pool, settings: ExportSettings = {}): Promi
 }
 
 export function imported(pool: Pool, lines: readonly string[], verify = true): Promise<Imported> {
-  return importLog(pool, ALL_AGGREGATES, linesOf(lines), { verify })
+  return importLog(pool, LOG_CONTENTS, linesOf(lines), { verify })
 }
 
 async function* linesOf(lines: readonly string[]): AsyncGenerator<string> {

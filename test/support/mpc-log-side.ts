@@ -9,7 +9,7 @@ import { SigningKey, Wallet } from 'ethers'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { NewId } from '../../src/core/registry.ts'
 import { ID_PREFIXES } from '../../src/declarations.ts'
@@ -166,5 +166,5 @@ export async function jointKey({ jointKeysOf }: Pick<MpcParts, 'jointKeysOf'>, k
 
 /** Rows in which the read models differ from the fold of the log. */
 export async function differences(pool: Pool): Promise<Difference[]> {
-  return [...(await compareLive(pool, ALL_AGGREGATES)).differences]
+  return [...(await compareLive(pool, LOG_CONTENTS)).differences]
 }
