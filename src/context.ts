@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { ChainClient, ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './core/ids.ts'
-import type { NewId } from './core/registry.ts'
+import type { Catalogue, NewId } from './core/registry.ts'
 import type { Leases } from './event-log/leases.ts'
 import type { EventLog } from './event-log/log.ts'
 import type { WakeUps } from './event-log/wake-ups.ts'
@@ -16,6 +16,8 @@ import type { Jobs } from './jobs/jobs.ts'
 
 export type Context = {
   readonly config: Config
+  /** What capabilities declare. */
+  readonly catalogue: Catalogue
   readonly processName: string
   /** Identifies this process among those of its kind: `host:pid`. */
   readonly instance: string

@@ -19,6 +19,7 @@ import {
 } from './core/declaration.ts'
 import { mapValues } from './core/map-values.ts'
 import type {
+  Catalogue,
   Declared,
   IdKind,
   Opening,
@@ -110,6 +111,8 @@ export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
   ...merged<StreamDeclaration>(ALL.map(({ streams }) => streams)),
   transaction: withOpenings(transactions.streams.transaction),
 }
+
+export const CATALOGUE: Catalogue = { scopes: SCOPES, streams: STREAMS }
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */
 export const QUEUE_LIMITS = merged(

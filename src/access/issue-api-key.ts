@@ -1,11 +1,9 @@
 /** Issues an API key. Its token is only returned here. */
 
+import type { Context } from '../context.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import type { NewId } from '../core/registry.ts'
 import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
-import { SCOPES } from '../declarations.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { createToken, digestOf } from './token.ts'
 
@@ -37,7 +35,12 @@ export type IssueApiKey = (
   context: Pick<Metadata, 'actor' | 'correlationId'>,
 ) => Promise<IssuedApiKey>
 
-export function createIssueApiKey({ log, newId }: { readonly log: EventLog; readonly newId: NewId }): IssueApiKey {
+export function createIssueApiKey({
+  log,
+  newId,
+  catalogue,
+}: Pick<Context, 'log' | 'newId' | 'catalogue'>): IssueApiKey {
+  const knownScopes = catalogue.scopes
   return async ({ tenantId, environment, label = '', scopes = [ALL_SCOPES], expiresAt = null }, context) => {
     const keyId = newId('apiKey')
     const token = createToken(environment)
@@ -47,7 +50,7 @@ export function createIssueApiKey({ log, newId }: { readonly log: EventLog; read
       label,
       digest: digestOf(token),
       scopes: [...new Set(scopes)],
-      grants: grantsOf(scopes, SCOPES),
+      grants: grantsOf(scopes, knownScopes),
       expiresAt,
       ipAllowlist: [],
       limits: [],
@@ -55,7 +58,7 @@ export function createIssueApiKey({ log, newId }: { readonly log: EventLog; read
       rotatedFrom: null,
     }
     const now = log.now()
-    const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+    const command = { type: 'IssueApiKey', key, knownScopes, now } as const
     await log.execute(apiKeyAggregate, keyId, command, { metadata: { ...context, tenantId } })
     return { keyId, token, tenantId, environment, label, scopes: key.scopes, expiresAt, createdAt: now }
   }

@@ -11,8 +11,8 @@ import { limitOf, textOf } from '../cli/option-values.ts'
 import { shown, shownText } from '../cli/printed.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
+import type { Scope } from '../core/registry.ts'
 import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
-import { SCOPES } from '../declarations.ts'
 import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
 import type { ApiKeyRequest, IssueApiKey, IssuedApiKey } from './issue-api-key.ts'
 import type { revokeApiKey } from './revoke-api-key.ts'
@@ -29,24 +29,25 @@ export type KeysContext = {
   readonly clock: Clock
 }
 
-export function keysProgram(within: Within<KeysContext>): CliProgram {
+/** @param scopes every scope */
+export function keysProgram(within: Within<KeysContext>, scopes: readonly Scope[]): CliProgram {
   return {
     name: 'keys',
     description: 'Issues, lists and revokes API keys.',
-    commands: [issueCommand(within), listCommand(within), revokeCommand(within)],
+    commands: [issueCommand(within, scopes), listCommand(within), revokeCommand(within)],
     refused: 1,
     errorLine: (message) => `keys: ${message}`,
   }
 }
 
-function issueCommand(within: Within<KeysContext>): CliCommand {
-  const granted = grantsOf([ALL_SCOPES], SCOPES)
-  const named = SCOPES.filter((scope) => !granted.includes(scope))
+function issueCommand(within: Within<KeysContext>, scopes: readonly Scope[]): CliCommand {
+  const granted = grantsOf([ALL_SCOPES], scopes)
+  const named = scopes.filter((scope) => !granted.includes(scope))
   return {
     name: 'issue',
     summary: 'create a key and print it; it is shown once',
     details:
-      `Scopes: ${[ALL_SCOPES, ...SCOPES].join(', ')}\n\n` +
+      `Scopes: ${[ALL_SCOPES, ...scopes].join(', ')}\n\n` +
       `${ALL_SCOPES} is all scopes except ${named.join(', ')}, which must be listed: --scopes '${ALL_SCOPES},webhooks:write'`,
     options: [
       { flags: '--tenant <name>', description: 'the tenant of the key', required: true },

@@ -12,7 +12,6 @@ import { type AskedLimit, changedLimits, isWithinLimits, newLimits, rotatedLimit
 import type { Metadata } from '../core/messages.ts'
 import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
-import { SCOPES } from '../declarations.ts'
 import type { Accepted } from '../event-log/accept.ts'
 import { decideNew, decideOn, type Loaded, mustDecideOn } from '../event-log/aggregate.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
@@ -41,7 +40,7 @@ export type ShownToken = string | null
 type Force = { readonly force: boolean }
 
 /** What requests about API keys need. */
-export type KeyContext = Pick<ApiContext, 'log' | 'pool' | 'clock' | 'accept' | 'newId' | 'assetOf'> & {
+export type KeyContext = Pick<ApiContext, 'log' | 'pool' | 'clock' | 'accept' | 'newId' | 'assetOf' | 'catalogue'> & {
   readonly judge: Pick<ApiContext['judge'], 'keyChange'>
   /** Makes this process see the change of a key at once. */
   readonly forgetKey: (keyId: string) => void
@@ -49,7 +48,7 @@ export type KeyContext = Pick<ApiContext, 'log' | 'pool' | 'clock' | 'accept' | 
 
 /** @throws ValidationFailed; PermissionDenied `beyond_own_key`; PolicyRefused; IdempotencyKeyReused */
 export function createApiKey(
-  { log, accept, newId, judge }: Pick<KeyContext, 'log' | 'accept' | 'newId' | 'judge'>,
+  { log, accept, newId, judge, catalogue }: Pick<KeyContext, 'log' | 'accept' | 'newId' | 'judge' | 'catalogue'>,
   asked: NewApiKey,
   maker: Maker,
   metadata: Metadata,
@@ -71,8 +70,8 @@ export function createApiKey(
         { ...maker, requestedAt: now },
         { actor: metadata.actor, accepting: metadata },
       )
-      const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES), ...(policy && { policy }) }
-      const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+      const key = { ...terms, ...of, grants: grantsOf(terms.scopes, catalogue.scopes), ...(policy && { policy }) }
+      const command = { type: 'IssueApiKey', key, knownScopes: catalogue.scopes, now } as const
       const issued = decideNew(apiKeyAggregate, keyId, command, { metadata, now })
       requireGiven(key, own, { names: true })
       return append({ id: keyId, commit: { decisions: [issued] }, explain, made: token })
@@ -87,7 +86,13 @@ export function createApiKey(
  * @throws NotFound; Conflict `api_key_ended`; ValidationFailed; PermissionDenied `beyond_own_key`; PolicyRefused
  */
 export async function changeApiKey(
-  { log, accept, judge, forgetKey }: Pick<KeyContext, 'log' | 'accept' | 'judge' | 'forgetKey'>,
+  {
+    log,
+    accept,
+    judge,
+    forgetKey,
+    catalogue,
+  }: Pick<KeyContext, 'log' | 'accept' | 'judge' | 'forgetKey' | 'catalogue'>,
   keyId: string,
   revision: KeyRevision,
   maker: Maker,
@@ -108,7 +113,7 @@ export async function changeApiKey(
       { actor: metadata.actor, accepting: metadata },
     )
     const by = { changedBy: maker.keyId, ...(policy && { policy }) }
-    const command = { type: 'ChangeApiKey', change: asked, ...by, knownScopes: SCOPES, now } as const
+    const command = { type: 'ChangeApiKey', change: asked, ...by, knownScopes: catalogue.scopes, now } as const
     const decision = decideOn(apiKeyAggregate, loaded, command, { metadata, now })
     if (decision === null) return unchanged({ id: keyId, environment: maker.environment }, null)
     const { state: after } = decision.after
@@ -125,7 +130,7 @@ export async function changeApiKey(
  *   IdempotencyKeyReused
  */
 export async function rotateApiKey(
-  { log, accept, newId, judge, forgetKey }: Pick<KeyContext, 'log' | 'accept' | 'newId' | 'judge' | 'forgetKey'>,
+  { log, accept, newId, judge, forgetKey, catalogue }: Omit<KeyContext, 'pool' | 'clock' | 'assetOf'>,
   keyId: string,
   overlapSeconds: number,
   maker: Maker,
@@ -151,7 +156,7 @@ export async function rotateApiKey(
       )
       const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of, ...(policy && { policy }) }
       requireGiven(key, own)
-      const issue = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+      const issue = { type: 'IssueApiKey', key, knownScopes: catalogue.scopes, now } as const
       const after = decideNew(apiKeyAggregate, rotatedTo, issue, { metadata, now })
       return append({ id: rotatedTo, commit: { decisions: [before, after] }, explain, made: token })
     },

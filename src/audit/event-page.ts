@@ -1,5 +1,7 @@
 /** The events of a tenant in one environment, in log order. */
+
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
 import { LOG_START } from '../event-log/subscription.ts'
@@ -21,7 +23,7 @@ export type EventFilter = {
  * @throws ValidationFailed `unknown_event` when `after` is not an event of the tenant in this environment
  */
 export async function readEvents(
-  pool: Pool,
+  { pool, catalogue }: Pick<Context, 'pool' | 'catalogue'>,
   reader: Reader,
   { after, stream, type, limit }: EventFilter,
 ): Promise<EventPage> {
@@ -43,7 +45,7 @@ export async function readEvents(
       reader.environment,
     ],
   })
-  const events = rows.slice(0, limit).map((row) => toView(row, reader))
+  const events = rows.slice(0, limit).map((row) => toView(row, reader, catalogue.streams))
   return { events, next_after: events.at(-1)?.event_id ?? after ?? null, has_more: rows.length > limit }
 }
 

@@ -47,14 +47,14 @@ const proof = {
   response: { 200: successOf(proofSchema, 'The proof.') },
 }
 
-export function auditRoutes({ pool }: Pick<Context, 'pool'>): Routes {
+export function auditRoutes({ pool, catalogue }: Pick<Context, 'pool' | 'catalogue'>): Routes {
   const checkpoints = createCheckpointRows(pool)
 
   /** Checked before the proof is created. */
   async function requireReadable(reader: Reader, eventId: string): Promise<void> {
     const found = await findEvent(pool, reader, eventId)
     if (found === undefined) throw new NotFound('event')
-    const scope = missingScope(reader, found)
+    const scope = missingScope(catalogue.streams, reader, found)
     if (scope === null) return
     const message = `The proof contains the data of the event, which requires the scope ${scope}: use an API key that has it.`
     throw new PermissionDenied('insufficient_scope', message)
@@ -62,7 +62,7 @@ export function auditRoutes({ pool }: Pick<Context, 'pool'>): Routes {
 
   return (app) => {
     app.get('/v1/audit/events', { schema: events, config }, async (request) =>
-      success(await readEvents(pool, request.caller, request.query)),
+      success(await readEvents({ pool, catalogue }, request.caller, request.query)),
     )
 
     app.get('/v1/audit/checkpoint', { schema: checkpoint, config }, async () => {

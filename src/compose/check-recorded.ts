@@ -1,8 +1,9 @@
 /** The checks of recorded transactions, for signers, parties and operators. */
 import { policyStreamId } from '../policies/aggregate.ts'
 import type { CheckRequests } from '../policies/check-requests.ts'
-import { type CheckRecorded, checkRecorded, createRowsOf } from '../transactions/check-recorded.ts'
+import { type CheckRecorded, checkRecorded } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
+import { createRowsOf } from '../transactions/recorded-rows.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { OPENING_RULES } from './capabilities.ts'

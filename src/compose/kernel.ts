@@ -10,7 +10,7 @@ import { createChainClients } from '../chain/client-set.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import { QUEUE_LIMITS } from '../declarations.ts'
+import { CATALOGUE, QUEUE_LIMITS } from '../declarations.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases } from '../event-log/leases.ts'
 import { createEventLog } from '../event-log/log.ts'
@@ -78,6 +78,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
   })
   return {
     config,
+    catalogue: CATALOGUE,
     processName,
     instance,
     logger,

@@ -5,7 +5,7 @@
  * `src/declarations.ts` lists the values: a declaration that is registered and not listed there does not compile, nor one that
  * is listed and not registered.
  */
-import type { Declaration, QueueLimits } from './declaration.ts'
+import type { Declaration, QueueLimits, StreamDeclaration } from './declaration.ts'
 
 /** By folder. A declaration adds itself: `declare module '../core/registry.ts' { interface Declared { … } }`. */
 // biome-ignore lint/suspicious/noEmptyInterface: declarations are merged into it.
@@ -42,3 +42,11 @@ export type TaskName = TextIn<AnyDeclared, 'tasks'>
 export type Table = KeyIn<AnyDeclared, 'tables'>
 export type ReadModel = ReadModelIn<AnyDeclared>
 export type QueueName = QueueIn<AnyDeclared>
+
+/** What capabilities declare, as values that every process hands on. */
+export type Catalogue = {
+  /** What an API key may do. */
+  readonly scopes: readonly Scope[]
+  /** Every category of streams. */
+  readonly streams: Readonly<Record<string, StreamDeclaration>>
+}

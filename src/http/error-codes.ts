@@ -290,12 +290,9 @@ const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavaila
 /** Sorted by code, then by type. */
 export const ERROR_CODES = (Object.keys(ACTIONS) as ErrorType[])
   .flatMap((type) =>
-    Object.entries(ACTIONS[type]).map(([code, action]) => ({
-      code,
-      type,
-      status: statusOf({ type, code }),
-      retryable: RETRYABLE.has(type),
-      action,
-    })),
+    Object.entries(ACTIONS[type]).map(([code, action]) => {
+      const status = statusOf({ type, code })
+      return { code, type, status, retryable: RETRYABLE.has(type), action }
+    }),
   )
   .sort((a, b) => (a.code === b.code ? a.type.localeCompare(b.type) : a.code < b.code ? -1 : 1))

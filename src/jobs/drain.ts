@@ -33,21 +33,15 @@ export type DrainSettings = {
   /** Passes at once, of a group, and of a tenant in it (`null`: as many as there is room for). */
   readonly atOnce: { readonly ofGroup: number; readonly ofTenant: () => number | null }
   /** Called for an item whose pass failed. @param tries in a row; @param isFinal an operator should see it now */
-  readonly onFailed: (
-    item: string,
-    error: unknown,
-    failure: { readonly tries: number; readonly isFinal: boolean },
-  ) => void
+  readonly onFailed: (item: string, error: unknown, failure: Failure) => void
   /** Called when work could not be looked for; it is looked for again. */
   readonly onError: (error: unknown) => void
   readonly time?: Clockwork
 }
 
-type How = {
-  readonly isStale: boolean
-  /** Items that are tried soon although they rest. */
-  readonly first?: readonly string[]
-}
+type Failure = { readonly tries: number; readonly isFinal: boolean }
+/** `first`: items that are tried soon although they rest. */
+type How = { readonly isStale: boolean; readonly first?: readonly string[] }
 
 export type Holding = 'left' | 'nothing left' | 'taken'
 
@@ -90,8 +84,7 @@ export class Drain {
    * Takes a partition, unless another process has it, and resolves when it was given back.
    *
    * @param signal of this process: when it aborts, all partitions are given back
-   * @returns `left` if it was given back with work in it, or not taken: a process should take it; `taken` if another process
-   *   has it
+   * @returns `left` if it was given back with work in it, or not taken: take it again; `taken` if another process has it
    */
   async hold(name: string, { isStale, first = [] }: How, signal: AbortSignal): Promise<Holding> {
     const own = this.#held.get(name)

@@ -1,8 +1,6 @@
 /** How an event of its transaction changes the outcome of an NFT operation. Pure. */
 import type { PublishSource } from '../capability.ts'
-import { mapValues } from '../core/map-values.ts'
-import { OPENINGS } from '../declarations.ts'
-import type { TransactionEvent } from '../transactions/all-events.ts'
+import { ofOpenings, type TransactionEvent } from '../transactions/all-events.ts'
 import type { TransactionAtEvent } from '../transactions/fold-view.ts'
 import { hasWorked, type KnownTransaction, newestAttempt } from '../transactions/state.ts'
 import { type Fate, type Outcome, outcomeOf } from './outcome.ts'
@@ -18,7 +16,7 @@ export function outcomeEvents<const Type extends string>(
 ): { readonly [Name in TransactionEvent['type']]: readonly Type[] } {
   const { done, failed, reorged } = types
   return {
-    ...mapValues(OPENINGS, () => []),
+    ...ofOpenings([]),
     TransactionSigned: [],
     TransactionReplaced: [],
     TransactionSubmitted: [],

@@ -2,17 +2,18 @@
  * Reads the past of a tenant as what policies judge: requests as they would have been judged then, and their outcomes. One event
  * after another in the order of the log, as `past-facts.ts`. Pure.
  */
+
 import type { ChainSettings } from '../chain/settings.ts'
 import { mapValues } from '../core/map-values.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Recorded } from '../core/recorded.ts'
 import type { Opening } from '../core/registry.ts'
 import type { Reservation } from '../core/spend-limits.ts'
-import { OPENINGS } from '../declarations.ts'
 import { type EventSchemas, upcast } from '../event-log/aggregate.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import type { DataEvent } from '../event-log/read-tenant-data.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
+import { OPENING_EVENTS } from '../transactions/all-events.ts'
 import type { Intent as OpeningIntent, TransactionCancelled } from '../transactions/events.ts'
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
@@ -95,7 +96,7 @@ const OUTCOMES: Readonly<Record<string, Ended>> = {
 }
 const CANCELLED = 'TransactionCancelled'
 
-const OPENED = new Set<string>(Object.keys(OPENINGS))
+const OPENED = new Set<string>(OPENING_EVENTS)
 
 /** Types of the events that `take` reads, and of those whose data it needs. */
 export function pastTypes({ standing, passing }: PastSource): {

@@ -1,4 +1,5 @@
 /** Every event of a transaction. Capabilities declare those that open one. */
+import { mapValues } from '../core/map-values.ts'
 import type { Event } from '../core/messages.ts'
 import type { Recorded } from '../core/recorded.ts'
 import type { Opening } from '../core/registry.ts'
@@ -7,6 +8,13 @@ import type { Intent, LaterEvent } from './events.ts'
 
 export type OpeningEvent = { [Type in Opening]: Event<Type, Recorded<Intent>> }[Opening]
 export type TransactionEvent = OpeningEvent | LaterEvent
+
+export const OPENING_EVENTS = Object.keys(TRANSACTION_TYPES) as readonly Opening[]
+
+/** The same for each event that opens a transaction. */
+export function ofOpenings<const Value>(value: Value): Readonly<Record<Opening, Value>> {
+  return mapValues(TRANSACTION_TYPES, () => value)
+}
 
 export function isOpening(event: TransactionEvent): event is OpeningEvent {
   return event.type in TRANSACTION_TYPES

@@ -1,10 +1,11 @@
 /** Jobs for the events of a transaction, and which unfinished transactions are queued again. */
+
 import type { Pool } from 'pg'
-import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { Decision } from '../event-log/aggregate.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
+import { OPENING_EVENTS } from './all-events.ts'
 import { isLaneName, type Lane, laneName } from './lanes.ts'
 import { isPartition, partitionSql, workName } from './partitions.ts'
 import { isUnmined, unchangedFor } from './sql.ts'
@@ -33,7 +34,7 @@ function submitJob(lane: Lane): Job {
  * nonce.
  */
 const TO_SIGN: ReadonlySet<string> = new Set([
-  ...Object.keys(TRANSACTION_TYPES),
+  ...OPENING_EVENTS,
   'CancellationRequested',
   'SpeedUpRequested',
   'TransactionMined',

@@ -1,10 +1,10 @@
 /** Transactions as public events: each is the transaction as of that event. */
+
 import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
-import { mapValues } from '../core/map-values.ts'
-import { OPENINGS } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { nullable } from '../http/schemas.ts'
+import { ofOpenings } from './all-events.ts'
 import { transactionFold, viewOfFolded } from './fold-view.ts'
 import { transactionSchema } from './schemas.ts'
 import { swapSchema } from './swap-schemas.ts'
@@ -65,7 +65,7 @@ export const publishedTransactions = published(transactionFold, {
       'The transaction was cancelled: it moves nothing. A cancellation on chain has the required number of confirmations.',
   },
   events: {
-    ...mapValues(OPENINGS, () => ['transaction.requested'] as const),
+    ...ofOpenings(['transaction.requested']),
     TransactionSigned: ['transaction.signed'],
     TransactionReplaced: ['transaction.replaced'],
     TransactionSubmitted: ['transaction.submitted'],

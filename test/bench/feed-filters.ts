@@ -3,6 +3,7 @@
  * that asks for them all the time costs another tenant.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { accepted, createClient } from '../support/client.ts'
 import { untilQuiet } from './accept.ts'
 import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
 import { withClient } from './database-counters.ts'
@@ -131,8 +132,7 @@ async function otherTenant({ service }: Subject) {
   const issue = ['issue', '--tenant', 'neighbour', '--environment', 'mainnet']
   const { result } = await runOperator<{ readonly api_key: string }>(issue, { DATABASE_URL }, 'keys')
   const headers = { authorization: `Bearer ${result.api_key}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ address: `0x${'12'.repeat(20)}`, network: 'ethereum', label: 'bench' })
-  const answer = await fetch(`${url}/v1/wallets/watch`, { method: 'POST', headers, body })
-  const { data } = (await answer.json()) as { readonly data: { readonly wallet_id: string } }
-  return { url: `${url}/v1/wallets/${data.wallet_id}`, headers }
+  const watched = { address: `0x${'12'.repeat(20)}`, network: 'ethereum', label: 'bench' }
+  const { wallet_id } = accepted(await createClient(url, result.api_key).post('/v1/wallets/watch', watched))
+  return { url: `${url}/v1/wallets/${wallet_id}`, headers }
 }

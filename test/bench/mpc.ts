@@ -190,21 +190,13 @@ export async function fundedMpcWallets(subject: Subject): Promise<string[]> {
   const wallets: string[] = []
   for (let n = 0; n < WALLETS; n += 1) {
     const body = { type: 'mpc', network: 'ethereum', label: 'bench' }
-    const { wallet_id: id } = await call<{ wallet_id: string }>(subject, 'POST', '/v1/wallets/create', body)
-    const address = await addressOf(subject, id)
+    const { api } = subject.service
+    const { wallet_id: id, address } = await api.settle(await api.post('/v1/wallets/create', body))
     await call(subject, 'POST', '/v1/sandbox/faucet', { address, network: 'ethereum', amount: '1000' })
     wallets.push(id)
   }
   await untilPoolIsFull(subject)
   return wallets
-}
-
-async function addressOf(subject: Subject, id: string): Promise<string> {
-  for (;;) {
-    const { address } = await call<{ address: string | null }>(subject, 'GET', `/v1/wallets/${id}`)
-    if (address !== null) return address
-    await sleep(200)
-  }
 }
 
 /** Creating keys for the pool would take CPU time during the measurement. */

@@ -7,11 +7,12 @@ import pg from 'pg'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import type { LimitedAsset, Policy } from '../../src/core/policy.ts'
-import { SCOPES } from '../../src/declarations.ts'
+import { CATALOGUE, SCOPES } from '../../src/declarations.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
+import { accepted, type Client, createClient } from '../support/client.ts'
 import { untilQuiet } from './accept.ts'
 import { type AcceptRound, acceptRound, transferPaths } from './cpu.ts'
 import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
@@ -38,7 +39,11 @@ const BACKTESTS = 3
 const AIM_EVENTS = 50_000
 const DAY_MS = 86_400_000
 
-type Tenant = { readonly headers: Record<string, string>; readonly paths: readonly string[] }
+type Tenant = {
+  readonly api: Client
+  readonly headers: Record<string, string>
+  readonly paths: readonly string[]
+}
 
 export async function benchPolicyAccept(subject: Subject): Promise<Figure[]> {
   const pool = new pg.Pool({ connectionString: subject.service.state().database_url, max: 2 })
@@ -73,10 +78,12 @@ async function makeTenant(subject: Subject, log: EventLog, tenantId: string): Pr
   const { environment } = await call<{ environment: typeof ENVIRONMENT }>(subject, 'GET', '/v1/me')
   if (environment !== ENVIRONMENT) throw new Error(`the sandbox has keys for ${environment}`)
   const key = { tenantId, environment, scopes: SCOPES }
-  const { token } = await createIssueApiKey({ log, newId })(key, { actor: 'operator' })
-  const state = subject.service.state
-  const own: Subject = { ...subject, service: { ...subject.service, state: () => ({ ...state(), api_key: token }) } }
-  return { headers: authHeaders(own), paths: transferPaths(await fundedWallets(own, WALLETS)) }
+  const { token } = await createIssueApiKey({ log, newId, catalogue: CATALOGUE })(key, { actor: 'operator' })
+  const { service } = subject
+  const api = createClient(service.state().base_url, token)
+  const state = () => ({ ...service.state(), api_key: token })
+  const own: Subject = { ...subject, service: { ...service, api, state } }
+  return { api, headers: authHeaders(own), paths: transferPaths(await fundedWallets(own, WALLETS)) }
 }
 
 type Compared = {
@@ -145,21 +152,16 @@ async function publish(log: EventLog, tenantId: string, policy: Policy): Promise
 }
 
 /** Events of PostgreSQL, by the API: read, judged and counted. */
-async function testOnThePast(subject: Subject, { headers }: Tenant): Promise<Figure> {
+async function testOnThePast(subject: Subject, { api }: Tenant): Promise<Figure> {
   const runs: { readonly cpuMs: number; readonly ms: number }[] = []
   let events = 0
   for (let run = 0; run < BACKTESTS; run += 1) {
     const before = readCpuTimes(subject.service)
     const startedAt = performance.now()
-    const response = await fetch(`${subject.service.state().base_url}/v1/policies/backtest`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ version: 1, from: new Date(Date.now() - DAY_MS).toISOString() }),
-    })
+    const period = { version: 1, from: new Date(Date.now() - DAY_MS).toISOString() }
+    const reply = await api.post('/v1/policies/backtest', period)
     const ms = performance.now() - startedAt
-    const answer = (await response.json()) as { readonly message?: string; readonly data?: { events_read: number } }
-    if (answer.data === undefined) throw new Error(answer.message)
-    events = answer.data.events_read
+    events = accepted(reply).events_read
     const used = cpuBetween(before, readCpuTimes(subject.service))
     runs.push({ cpuMs: (used.get('api') ?? 0) + (used.get('postgres') ?? 0), ms })
   }

@@ -1,14 +1,13 @@
 /** The measured service: the sandbox as a user starts it, with a funded wallet, and the bare server beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { accepted } from '../support/client.ts'
 import type { Service } from '../support/service.ts'
 import { startService } from '../support/service.ts'
 
 export type Subject = { readonly service: Service; readonly bareUrl: string; readonly close: () => Promise<void> }
 
-const LOOK_MS = 50
 export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 /** @param env settings in addition to the sandbox's own */
@@ -39,18 +38,9 @@ export function authHeaders({ service }: Subject): Record<string, string> {
   return { authorization: `Bearer ${service.state().api_key}`, 'content-type': 'application/json' }
 }
 
-type Answer<T> = { readonly status: string; readonly data: T; readonly message?: string }
-
 /** One call of the API. @throws Error with its message when it refuses */
-export async function call<T>(subject: Subject, method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetch(`${subject.service.state().base_url}${path}`, {
-    method,
-    headers: authHeaders(subject),
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const answer = (await response.json()) as Answer<T>
-  if (answer.status !== 'success') throw new Error(`${method} ${path}: ${answer.message}`)
-  return answer.data
+export async function call<T>({ service }: Subject, method: string, path: string, body?: unknown): Promise<T> {
+  return accepted(await service.api.once({ method, path, body }))
 }
 
 /** Funded hd wallets on ethereum. */
@@ -79,7 +69,8 @@ export async function sendTransfer(subject: Subject, walletId: string): Promise<
   return (await call<{ transaction_id: string }>(subject, 'POST', path, body)).transaction_id
 }
 
-export async function untilConfirmed(subject: Subject, walletId: string, transactionId: string): Promise<void> {
-  const path = `/v1/wallets/${walletId}/transactions/${transactionId}`
-  while ((await call<{ status: string }>(subject, 'GET', path)).status !== 'confirmed') await sleep(LOOK_MS)
+/** @throws Error when it has another outcome */
+export async function untilConfirmed({ service }: Subject, walletId: string, transactionId: string): Promise<void> {
+  const { status } = await service.api.settle(`/v1/wallets/${walletId}/transactions/${transactionId}`)
+  if (status !== 'confirmed') throw new Error(`${transactionId} is ${status}`)
 }

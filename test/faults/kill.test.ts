@@ -7,7 +7,7 @@ import { getAddress } from 'ethers'
 import pg from 'pg'
 import t from 'tap'
 import { publishedTransactions } from '../../src/transactions/published.ts'
-import type { Client } from '../support/client.ts'
+import { accepted, type Client } from '../support/client.ts'
 import { listen } from '../support/event-stream.ts'
 import { type Answered, makeWallets, planTransfers, RECIPIENT } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
@@ -119,8 +119,7 @@ async function watchRecipient(api: Client): Promise<string> {
     label: 'recipient',
     notifications: { incoming_transactions: true, large_transfers: true },
   }
-  const answer = await api.insist({ method: 'POST', path: '/v1/wallets/watch', key: 'watch', body })
-  return (answer.body as { readonly data: { readonly wallet_id: string } }).data.wallet_id
+  return accepted(await api.insist({ method: 'POST', path: '/v1/wallets/watch', key: 'watch', body })).wallet_id
 }
 
 /** What came in and is confirmed. */
@@ -133,7 +132,7 @@ async function confirmedAmounts(api: Client, walletId: string): Promise<string[]
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query: string = cursor === '' ? '' : `&cursor=${cursor}`
     const answer = await api.insist({ path: `/v1/wallets/${walletId}/activity?direction=in&limit=100${query}` })
-    const { activity, next_cursor } = (answer.body as { readonly data: Page }).data
+    const { activity, next_cursor } = accepted<Page>(answer)
     const confirmed = activity.filter(({ status }) => status === 'confirmed')
     amounts.push(...confirmed.map(({ amount, asset }) => `${amount} ${asset}`))
     cursor = next_cursor
@@ -145,8 +144,7 @@ async function confirmedAmounts(api: Client, walletId: string): Promise<string[]
 async function createWebhook(api: Client, { urlOf, verifyWith }: Receiver): Promise<void> {
   const types = publishedTransactions.types
   const body = { url: urlOf('/hook'), types: Object.keys(types) }
-  const answer = await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })
-  verifyWith('/hook', (answer.body as { readonly data: { readonly secret: string } }).data.secret)
+  verifyWith('/hook', accepted(await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })).secret)
 }
 
 /** Event ids of each stream, in the order given. */

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { id as topicOf } from 'ethers/hash'
 import t from 'tap'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { accepted } from '../support/client.ts'
 import { untilSettled } from '../support/load-settle.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { startService } from '../support/service.ts'
@@ -22,13 +23,8 @@ t.test(`kill -9 during ${MINTS} mints loses and doubles nothing`, async (t) => {
   const service = await startService()
   t.after(() => service.close())
   const { api } = service
-  const created = await api.insist({
-    method: 'POST',
-    path: '/v1/nft/collections/create',
-    body: { name: 'Killed', symbol: 'KILL' },
-    key: 'collection',
-  })
-  const { collection_id: collectionId, contract_address: address } = created.body.data
+  const created = await api.send('/v1/nft/collections/create', { name: 'Killed', symbol: 'KILL' })
+  const { collection_id: collectionId, contract_address: address } = await api.settle(created)
   // A kill loses what the chain has not saved: first it saves the collection and its owner's funds.
   const state = join(service.directory, 'data', 'chains', 'ethereum', 'state.json')
   await eventually(async () => {
@@ -37,32 +33,31 @@ t.test(`kill -9 during ${MINTS} mints loses and doubles nothing`, async (t) => {
   })
 
   const mint = (n: number) =>
-    api.insist({
-      method: 'POST',
-      path: '/v1/nft/mint',
-      key: `mint-${n}`,
-      prefer: 'respond-async',
-      body: { collection_id: collectionId, recipient: RECIPIENT, metadata: { name: `Token ${n}` } },
-    })
-  let accepted = 0
+    api.send(
+      '/v1/nft/mint',
+      { collection_id: collectionId, recipient: RECIPIENT, metadata: { name: `Token ${n}` } },
+      `mint-${n}`,
+    )
+  let count = 0
   const asked = Array.from({ length: MINTS }, async (_, n) => {
-    const { status, body } = await mint(n)
-    if (status >= 300) throw new Error(`mint ${n}: ${status} ${body.message}`)
-    accepted += 1
-    return body.data.mint_id as string
+    const { mint_id } = accepted(await mint(n))
+    count += 1
+    return mint_id as string
   })
-  await eventually(() => accepted > MINTS / 10)
+  await eventually(() => count > MINTS / 10)
   for (const name of WORKERS) t.ok(service.kill(name), `${name} is killed`)
-  await eventually(() => accepted > MINTS / 2)
+  await eventually(() => count > MINTS / 2)
   await service.killAll()
   await service.start()
 
   const mintIds = await Promise.all(asked)
   t.equal(new Set(mintIds).size, MINTS, 'each request has one mint, however often it was sent')
   await untilSettled(service.state)
-  const minted = await Promise.all(mintIds.map((mintId) => api.insist({ path: `/v1/nft/mints/${mintId}` })))
-  t.strictSame(new Set(minted.map(({ body }) => body.data.status)), new Set(['MINTED']))
-  const tokens = minted.map(({ body }) => Number(body.data.token_id))
+  const minted = await Promise.all(
+    mintIds.map(async (mintId) => accepted(await api.insist({ path: `/v1/nft/mints/${mintId}` }))),
+  )
+  t.strictSame(new Set(minted.map(({ status }) => status)), new Set(['MINTED']))
+  const tokens = minted.map(({ token_id }) => Number(token_id))
   const byNumber = tokens.toSorted((a, b) => a - b)
   t.equal(new Set(byNumber).size, MINTS, 'each mint has its own token')
 

@@ -14,7 +14,6 @@ import { readChain } from '../support/chain-audit-scan.ts'
 import { type ApiRequest, type Client, createClient } from '../support/client.ts'
 import { type Answered, type LoadWallet, makeWallets, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
-import { eventually } from '../support/sandbox-eventually.ts'
 import type { Service } from '../support/service.ts'
 import { prepareVictim, type Victim } from '../support/victims.ts'
 import { startWorld } from '../support/world.ts'
@@ -76,15 +75,11 @@ function policyOf({ ether, assets }: Limits, count: number) {
 
 /** A draft, its shadow, and when it knows the past, its publication. What another try has done already is no failure. */
 async function publish(api: Client, policy: unknown): Promise<void> {
-  const read = async () => (await api.insist({ path: '/v1/policies' })).body.data
-  const revision = (await read()).draft?.revision ?? 0
+  const revision = (await api.insist({ path: '/v1/policies' })).body.data.draft?.revision ?? 0
   await mustSucceed(api, { method: 'PUT', path: '/v1/policies', body: { revision, policy } })
   await mustSucceed(api, { method: 'POST', path: '/v1/policies/shadow', body: { revision: revision + 1 } })
-  const version = await eventually(async () => {
-    const { shadow } = await read()
-    return shadow?.seeded === true ? (shadow.version as number) : null
-  })
-  await mustSucceed(api, { method: 'POST', path: '/v1/policies/publish', body: { version } })
+  const { shadow } = await api.until('/v1/policies', ({ shadow }) => shadow?.seeded === true)
+  await mustSucceed(api, { method: 'POST', path: '/v1/policies/publish', body: { version: shadow.version } })
 }
 
 async function mustSucceed(api: Client, request: ApiRequest): Promise<void> {

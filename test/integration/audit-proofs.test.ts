@@ -1,4 +1,5 @@
 /** Checkpoints and proofs on a real log: by commands, offline, and over HTTP without access to others' events. */
+
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -11,14 +12,16 @@ import { openCheckpoint } from '../../src/audit/note/checkpoint.ts'
 import { checkProof } from '../../src/audit/proof/check-proof.ts'
 import { proveEvent } from '../../src/audit/proof/prove-event.ts'
 import { auditRoutes } from '../../src/audit/routes.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
-import { KEYS, startTestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { KEYS, startTestApp } from '../support/http.ts'
 
 const stage = await withAudit(t)
 const { pool, keyFile, checkpointFile, signer, takeCheckpoint, transfers, directory } = stage
 const publicKey = `${keyFile}.pub`
-const { send } = await startTestApp({ routes: auditRoutes({ pool }) })
+const { send } = await startTestApp({ routes: auditRoutes({ pool, catalogue: CATALOGUE }) })
 const get = (url: string, key: string = KEYS.full) => send({ url, headers: { authorization: `Bearer ${key}` } })
 const commands = [
   checkpointCommand((task) =>

@@ -2,14 +2,17 @@
  * Which events a key sees over HTTP: those of its environment, and their data with the scope that protects it
  * elsewhere.
  */
+
 import t from 'tap'
 import { auditRoutes } from '../../src/audit/routes.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { withAudit } from '../support/audit.ts'
+import { told } from '../support/client.ts'
 import { historyOf, insertEvent } from '../support/event-history.ts'
-import { KEYS, startTestApp, told } from '../support/http.ts'
+import { KEYS, startTestApp } from '../support/http.ts'
 
 const { pool, takeCheckpoint, transfers } = await withAudit(t)
-const { send } = await startTestApp({ routes: auditRoutes({ pool }) })
+const { send } = await startTestApp({ routes: auditRoutes({ pool, catalogue: CATALOGUE }) })
 const get = (url: string, key: string) => send({ url, headers: { authorization: `Bearer ${key}` } })
 
 type Shown = {

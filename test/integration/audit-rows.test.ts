@@ -1,4 +1,5 @@
 /** What `audit verify` reports about read models: rows that contradict an intact log. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { openAuditKey, PUBLIC_SUFFIX } from '../../src/audit/checkpoints/audit-k
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import { ALL_AGGREGATES, CHECKED_MODELS } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { ACME, makeWallet, withWallets } from '../support/wallet-parts.ts'
 
@@ -22,7 +24,10 @@ t.test(
     const { pool, url, log } = parts
     const mine = await makeWallet(parts)
     const theirs = await makeWallet(parts, {}, { tenantId: 'globex', actor: 'test' })
-    const { keyId } = await createIssueApiKey({ log, newId })({ tenantId: 'acme', environment: 'mainnet' }, ACME)
+    const { keyId } = await createIssueApiKey({ log, newId, catalogue: CATALOGUE })(
+      { tenantId: 'acme', environment: 'mainnet' },
+      ACME,
+    )
     const command = verifyCommand((task) =>
       task({
         databaseUrl: url,

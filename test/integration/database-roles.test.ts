@@ -20,8 +20,7 @@ import { type TestDatabase, withDatabase } from '../support/postgres.ts'
 import { appendRaw, rawEvent } from '../support/raw-events.ts'
 import { withSomeLog } from '../support/some-log.ts'
 
-/** None of these tests needs an empty one. */
-const database = await withDatabase(t)
+const database = await withDatabase(t) // None of these tests needs an empty one.
 const REFUSED = { code: '42501' }
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 

@@ -1,8 +1,9 @@
 /** The event feed: every public event of the tenant once, in the order of the log, by pages, long polls and streams. */
 import t from 'tap'
+import { told } from '../support/client.ts'
 import { insertEvent } from '../support/event-history.ts'
 import { type FeedPage, withFeed } from '../support/feed-stage.ts'
-import { KEYS, told } from '../support/http.ts'
+import { KEYS } from '../support/http.ts'
 
 const stage = await withFeed(t)
 const { pool, page, send, stream, transfers } = stage

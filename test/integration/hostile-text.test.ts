@@ -15,7 +15,7 @@ import { printFailure, shownText } from '../../src/cli/printed.ts'
 import { bursarCommands } from '../../src/compose/bursar.ts'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { withKernel } from '../../src/compose/run-command.ts'
-import { QUEUE_NAMES } from '../../src/declarations.ts'
+import { CATALOGUE, QUEUE_NAMES } from '../../src/declarations.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { jobsProgram } from '../../src/operator/jobs-program.ts'
 import type { OperatorContext } from '../../src/operator/operator-context.ts'
@@ -70,15 +70,17 @@ async function hostileNode(t: Test): Promise<string> {
 }
 
 function keysCommands(env: Readonly<Record<string, string>>): readonly CliCommand[] {
-  return keysProgram((task) =>
-    withKernel(env, (kernel) =>
-      task({
-        issueApiKey: createIssueApiKey(kernel),
-        revokeApiKey: (...of) => revokeApiKey(kernel, ...of),
-        keys: createApiKeyRows(kernel.pool),
-        clock: kernel.clock,
-      }),
-    ),
+  return keysProgram(
+    (task) =>
+      withKernel(env, (kernel) =>
+        task({
+          issueApiKey: createIssueApiKey(kernel),
+          revokeApiKey: (...of) => revokeApiKey(kernel, ...of),
+          keys: createApiKeyRows(kernel.pool),
+          clock: kernel.clock,
+        }),
+      ),
+    CATALOGUE.scopes,
   ).commands
 }
 

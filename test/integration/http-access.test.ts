@@ -2,7 +2,8 @@
 import t from 'tap'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { App } from '../../src/http/request.ts'
-import { type Answer, KEYS, startTestApp, type TestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { type Answer, KEYS, startTestApp, type TestApp } from '../support/http.ts'
 import { TRANSFER, TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

@@ -1,7 +1,8 @@
 /** Every way in which a body can be invalid, and its error. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { type Answer, startTestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { type Answer, startTestApp } from '../support/http.ts'
 import { ADDRESS, TRANSFER, TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

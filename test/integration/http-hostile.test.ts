@@ -10,7 +10,8 @@ import { success, successOf } from '../../src/http/envelope.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import type { Routes } from '../../src/http/request.ts'
 import { closedObject } from '../../src/http/schemas.ts'
-import { type Answer, KEYS, startTestApp, type TestAppOptions, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { type Answer, KEYS, startTestApp, type TestAppOptions } from '../support/http.ts'
 import { TRANSFER, TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }

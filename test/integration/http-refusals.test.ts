@@ -2,7 +2,8 @@
 import t from 'tap'
 import { Conflict, InsufficientFunds, NotFound, PermissionDenied, Unavailable } from '../../src/core/errors.ts'
 import type { Routes } from '../../src/http/request.ts'
-import { startTestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { startTestApp } from '../support/http.ts'
 import { TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

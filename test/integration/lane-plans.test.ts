@@ -2,11 +2,11 @@
 
 import type { Pool } from 'pg'
 import t from 'tap'
-import { createRowsOf } from '../../src/transactions/check-recorded.ts'
 import { findLanes, ownersOf } from '../../src/transactions/find-lanes.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
+import { createRowsOf } from '../../src/transactions/recorded-rows.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,

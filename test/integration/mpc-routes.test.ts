@@ -4,7 +4,8 @@ import { Unavailable } from '../../src/core/errors.ts'
 import { shareRoutes } from '../../src/mpc-wallets/routes.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
-import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { type Answer, KEYS, startTestApp } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALL_ALIVE,

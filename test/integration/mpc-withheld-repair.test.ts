@@ -28,9 +28,8 @@ t.test('helpers repair a share of a generation that all of them hold', async (t)
   const recovery = { method: 'POST', path: `${path}/recover`, key: 'recovery', body: { party: LOST } } as const
   // The shares are so old that a refresh begins by itself: it ends because one is lost.
   await eventually(async () => (await service.api.insist({ ...recovery, prefer: 'respond-async' })).status === 202)
-  const shares = async () => (await service.api.insist({ path })).body.data
-  await eventually(async () => (await shares()).epoch === 2)
-  t.match(await shares(), { open_refresh: null, last_refresh: { status: 'refreshed', party: LOST } })
+  const shares = await service.api.until(path, ({ epoch }) => epoch === 2)
+  t.match(shares, { open_refresh: null, last_refresh: { status: 'refreshed', party: LOST } })
   await stage.until(wallet, await stage.send(wallet, '1'), 'submitted')
 })
 

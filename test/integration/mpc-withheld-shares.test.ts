@@ -49,11 +49,9 @@ t.test('the next refresh begins with the shares that all parties hold, and the w
   await service.startWorker('signer')
   await stage.connected(...ALL)
   const path = `/v1/wallets/${wallet.id}/shares`
-  const refresh = { method: 'POST', path: `${path}/refresh`, key: 'again', prefer: 'respond-async' } as const
-  t.equal((await service.api.insist(refresh)).status, 202)
-  const shares = async () => (await service.api.insist({ path })).body.data
-  await eventually(async () => (await shares()).epoch === 3)
-  t.match(await shares(), { open_refresh: null, last_refresh: { status: 'refreshed' } })
+  t.equal((await service.api.send(`${path}/refresh`)).status, 202)
+  const shares = await service.api.until(path, ({ epoch }) => epoch === 3)
+  t.match(shares, { open_refresh: null, last_refresh: { status: 'refreshed' } })
   const { attemptId } = (await stage.keyEvents(keyId)).at(-1)?.data ?? {}
   await eventually(async () => (await held()).flat().length === ALL.length)
   t.strictSame(await held(), [[attemptId], [attemptId], [attemptId]], 'the older shares are removed now')

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import { told } from '../support/http.ts'
+import { told } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ASYNC, type Data, DEAF_CONTRACT, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
 

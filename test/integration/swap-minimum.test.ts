@@ -124,7 +124,7 @@ t.test(
     const log = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
     const event = { type: 'SwapRequested', data: forged } as OpeningEvent
     await forge(log, transactionAggregate, id, [event], { metadata: { tenantId: 'acme', actor: 'test' } })
-    const done = await settled(id)
+    const done = await service.api.settle(`/v1/wallets/${wallet.id}/transactions/${id}`)
     const arrived = (await held()) - before
     const missing = BigInt(intent.swap?.limit ?? 0) - arrived
     t.ok(missing > 0n, 'the owner got less than the minimum')

@@ -1,6 +1,6 @@
 /** Creating wallets and watching addresses over HTTP: the contract's exact requests, and every refusal. */
 import t, { type Test } from 'tap'
-import { told } from '../support/http.ts'
+import { told } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { CREATE, dataOf, FOREIGN, WATCH, withWalletApi } from '../support/wallet-api.ts'
 import { beat, runSigner, type WalletParts } from '../support/wallet-parts.ts'

@@ -3,7 +3,7 @@ import t from 'tap'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
-import { told } from '../support/http.ts'
+import { told } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { as, withWebhooks } from '../support/webhook-stage.ts'
 

@@ -1,6 +1,7 @@
 /** Which keys may have a webhook send or sign something: those that may read it. */
 import t from 'tap'
-import { type Answer, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import type { Answer } from '../support/http.ts'
 import { as, HOOK, keysOf, withWebhooks } from '../support/webhook-stage.ts'
 
 t.test('a key can only have sent what it may read itself', async (t) => {

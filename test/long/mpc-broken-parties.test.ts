@@ -157,15 +157,8 @@ t.test('new shares lift the ban', async (t) => {
     accusations.map(({ party }: { party: number }) => party),
     [3, 3],
   )
-  const asked = await service.api.insist({
-    method: 'POST',
-    path: `${path}/refresh`,
-    key: 'lift',
-    prefer: 'respond-async',
-  })
-  t.equal(asked.status, 202)
-  await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
-  matchExactly(t, (await service.api.insist({ path })).body.data, { banned: [], accusations: [] })
+  t.equal((await service.api.send(`${path}/refresh`)).status, 202)
+  matchExactly(t, await service.api.until(path, ({ epoch }) => epoch === 1), { banned: [], accusations: [] })
   await parties.stop(2)
   await until(ofThree, await send(ofThree, '0.1'), 'submitted')
   await parties.start(2)
@@ -276,7 +269,7 @@ t.test(
     await service.startWorker('signer')
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
     const path = `/v1/wallets/${ofTwo.id}/shares`
-    await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
+    await service.api.until(path, ({ epoch }) => epoch === 1)
     await until(ofTwo, await send(ofTwo, '1'), 'submitted')
     const answers = await puppeteer.ask([1, 2], signWith('mpk_full'), { timeoutMs: 60_000 })
     t.strictSame([kindOf(answers.get(1)), kindOf(answers.get(2))], ['key_unknown', 'key_unknown'])

@@ -96,7 +96,7 @@ t.test('a refresh waits for a missing party; then every party deletes its old sh
   t.match(asked, { status: 202, body: { data: { status: 'pending', epoch: 0 } } })
   const waiting = await send(ofTwo, '1')
   await parties.start(2)
-  await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
+  await service.api.until(path, ({ epoch }) => epoch === 1)
   await until(ofTwo, waiting, 'submitted')
   const after = await send(ofTwo, '1')
   await until(ofTwo, after, 'submitted')

@@ -73,9 +73,8 @@ t.test('transfers that are sent across the fork are in blocks on both sides of i
     await send(newAddress())
     return Number((await newest()).number) >= first + BLOCKS_AFTER
   })
-  const ended = []
-  for (const path of sent)
-    ended.push(await sandbox.until(client, path, ({ status }) => status === 'confirmed' || status === 'failed'))
+  const ended: Transaction[] = []
+  for (const path of sent) ended.push(await client.settle(path))
   t.strictSame(
     ended.filter(({ status }) => status !== 'confirmed').map(({ failure }) => failure),
     [],
@@ -116,7 +115,7 @@ t.test(
     const transfer = (to: string) => sendTransfer(client, funded, { to, amount: '0.001', asset: 'BNB' })
     t.ok(service.kill('submitter', 'SIGSTOP'))
     const signed = [await transfer(newAddress()), await transfer(OLD), await transfer(newAddress())]
-    for (const path of signed) await sandbox.until(client, path, ({ state }) => state === 'signed')
+    for (const path of signed) await client.until(path, ({ state }) => state === 'signed')
     t.ok(service.kill('signer', 'SIGSTOP'))
     const accepted = await transfer(newAddress())
     const { collection_id } = created.body.data
@@ -128,9 +127,8 @@ t.test(
     await eventually(async () => (await head()).blockAccessListHash !== undefined)
     for (const name of ['submitter', 'signer']) t.ok(service.kill(name, 'SIGCONT'))
     const mintPath = `${funded.path}/transactions/${minted.body.data.transaction_id}`
-    const isEnded = ({ status }: Transaction) => status === 'confirmed' || status === 'failed'
-    const ended = []
-    for (const path of [...signed, accepted, mintPath]) ended.push(await sandbox.until(client, path, isEnded))
+    const ended: Transaction[] = []
+    for (const path of [...signed, accepted, mintPath]) ended.push(await client.settle(path))
     t.strictSame(
       ended.map(({ status, failure }) => [status, failure]),
       ended.map(() => ['confirmed', null]),

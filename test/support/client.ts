@@ -192,8 +192,7 @@ export function accepted<T = ReplyBody['data']>({ path, status, body, text }: Re
 
 /** Where the resource of an accepted request is read. */
 function placeOf(reply: Reply): string {
-  const { mint_id, transaction_id, collection_id, wallet_id } = accepted(reply)
-  if (mint_id !== undefined) return `/v1/nft/mints/${mint_id}`
+  const { transaction_id, collection_id, wallet_id } = accepted(reply)
   const [wallet] = /^\/v1\/wallets\/wal_[^/]+/.exec(reply.path) ?? []
   if (wallet !== undefined && transaction_id !== undefined) return `${wallet}/transactions/${transaction_id}`
   if (collection_id !== undefined) return `/v1/nft/collections/${collection_id}`

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -12,7 +11,7 @@ import { toChecksumAddress } from '../../src/chain/address.ts'
 import type { Network } from '../../src/core/networks.ts'
 import { SCOPES } from '../../src/declarations.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { type Client, createClient } from './client.ts'
+import { accepted, type Client, createClient } from './client.ts'
 import { type SandboxState, type Service, type ServiceOptions, startService } from './service.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
@@ -20,7 +19,6 @@ import { HANGS_AFTER_MS } from './within.ts'
 const WITHOUT_EXPORT = ['*', ...SCOPES.filter((scope) => scope !== 'recovery:export')].join(',')
 const KEYS_COMMAND = fileURLToPath(new URL('../../dist/bin/keys.js', import.meta.url))
 const NODE_SCRIPT = fileURLToPath(new URL('../nodes/sandbox-on-node.mjs', import.meta.url))
-const LOOK_MS = 100
 /** On a slow machine a resource may take longer than a request waits by default. */
 export const AS_LONG_AS_MAY_BE = { prefer: 'wait=60' }
 
@@ -43,8 +41,6 @@ export type Sandbox = {
   readonly wallet: (client: Client, network: Network, funds?: Readonly<Record<string, string>>) => Promise<Wallet>
   /** The contract of a token that every tenant has. */
   readonly token: (client: Client, network: Network, symbol: string) => Promise<string>
-  /** Polls a transaction until the condition holds. */
-  readonly until: (client: Client, path: string, wanted: (data: Transaction) => boolean) => Promise<Transaction>
   /**
    * No chain makes a block until the returned function is called or the test ends: the parent, which mines, is stopped.
    */
@@ -96,15 +92,13 @@ export async function startSandbox(t: Test, settings: Readonly<Record<string, st
     network: Network,
     funds: Readonly<Record<string, string>> = {},
   ): Promise<Wallet> {
-    const { body } = await client.post('/v1/wallets/create', { type: 'hd', network }, AS_LONG_AS_MAY_BE)
-    const { wallet_id: walletId, address } = body.data as { wallet_id: string; address: string }
-    for (const [asset, amount] of Object.entries(funds)) {
-      const paid = await client.post('/v1/sandbox/faucet', { address, network, asset, amount })
-      if (paid.status !== 201) throw new Error(`the faucet answered ${paid.text}`)
-    }
+    const made = await client.post('/v1/wallets/create', { type: 'hd', network }, AS_LONG_AS_MAY_BE)
+    const { wallet_id: walletId, address } = await client.settle(made)
+    for (const [asset, amount] of Object.entries(funds))
+      accepted(await client.post('/v1/sandbox/faucet', { address, network, asset, amount }))
     const path = `/v1/wallets/${walletId}`
     for (const [asset, amount] of Object.entries(funds))
-      await untilBalance(client, `${path}/balance?asset=${asset}`, amount)
+      await client.until(`${path}/balance?asset=${asset}`, ({ balance }) => balance === amount)
     return { walletId, address, path }
   }
 
@@ -126,7 +120,6 @@ export async function startSandbox(t: Test, settings: Readonly<Record<string, st
       if (found == null) throw new Error(`${network} has no ${symbol}`)
       return found
     },
-    until,
     holdBlocks(t) {
       const pid = Number.parseInt(readFileSync(join(service.directory, 'data', 'sandbox.pid'), 'utf8'), 10)
       const release = () => void process.kill(pid, 'SIGCONT')
@@ -139,25 +132,6 @@ export async function startSandbox(t: Test, settings: Readonly<Record<string, st
   }
 }
 
-async function until(client: Client, path: string, wanted: (data: Transaction) => boolean): Promise<Transaction> {
-  const deadline = Date.now() + HANGS_AFTER_MS
-  for (;;) {
-    const { body } = await client.get(path)
-    const data = body.data as Transaction
-    if (wanted(data)) return data
-    if (Date.now() > deadline) throw new Error(`never came true: ${JSON.stringify(data)}`)
-    await sleep(LOOK_MS)
-  }
-}
-
-async function untilBalance(client: Client, path: string, amount: string): Promise<void> {
-  const deadline = Date.now() + HANGS_AFTER_MS
-  while ((await client.get(path)).body.data?.balance !== amount) {
-    if (Date.now() > deadline) throw new Error(`${path} never showed ${amount}`)
-    await sleep(LOOK_MS)
-  }
-}
-
 /** An unused address: its balance comes from the test. */
 export function newAddress(): string {
   return toChecksumAddress(`0x${randomBytes(20).toString('hex')}`)
@@ -165,7 +139,5 @@ export function newAddress(): string {
 
 /** @param body of a transfer */
 export async function sendTransfer(client: Client, { path }: Wallet, body: object): Promise<string> {
-  const { body: answer, status, text } = await client.post(`${path}/transfer`, body)
-  if (status !== 202) throw new Error(`a transfer was answered ${text}`)
-  return `${path}/transactions/${(answer.data as Transaction).transaction_id}`
+  return `${path}/transactions/${accepted(await client.post(`${path}/transfer`, body)).transaction_id}`
 }

@@ -293,11 +293,5 @@ function placeOf(n: number): number {
   return n + (n % 5 === 3 ? 1 : n % 5 === 4 ? -1 : 0)
 }
 
-export const GOLDEN_HEADER = JSON.stringify({
-  format: EXPORT_FORMAT,
-  version: EXPORT_VERSION,
-  whole: true,
-  from: null,
-  to: null,
-  tenant: null,
-})
+const WHOLE = { whole: true, from: null, to: null, tenant: null }
+export const GOLDEN_HEADER = JSON.stringify({ format: EXPORT_FORMAT, version: EXPORT_VERSION, ...WHOLE })

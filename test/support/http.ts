@@ -102,11 +102,6 @@ export type Body = {
   readonly data?: Readonly<Record<string, unknown>>
 }
 
-/** `field code` of each item of an error. */
-export function told({ body }: Answer): string[] {
-  return (body.errors ?? []).map(({ field, code }) => `${field ?? '-'} ${code}`)
-}
-
 export type TestAppOptions = Partial<Omit<Parameters<typeof buildApp>[0], 'settings' | 'routes' | 'logger'>> & {
   readonly routes: Routes
   readonly settings?: Partial<HttpSettings>

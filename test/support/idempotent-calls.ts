@@ -131,7 +131,7 @@ function transactionCases({ sandbox, client, wallet }: Stage): Readonly<Record<s
       const send = () => sendTransfer(client, wallet, { to: newAddress(), amount: '0.01', asset: 'ETH' })
       const [good, other] = [await send(), await send()]
       const bad = `${wallet.path}/transactions/tx_00000000000000000000000000`
-      await sandbox.until(client, good, ({ state }) => state === 'submitted')
+      await client.until(good, ({ state }) => state === 'submitted')
       return {
         id: 'transaction_id',
         good: { path: `${good}/${action}` },

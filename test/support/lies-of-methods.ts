@@ -6,9 +6,8 @@ import { toQuantity } from '../../src/chain/hex.ts'
 import type { Fields } from './forged-chain.ts'
 import type { Ask, Call, Lie, Said } from './lying-proxies.ts'
 
-/** Whom the lies are about. */
+/** Whom the lies are about. `ours`: the wallets of the service, in lower case. */
 export type Targets = {
-  /** The wallets of the service, in lower case. */
   readonly ours: readonly string[]
   readonly token: string
 }
@@ -30,14 +29,12 @@ const word = (value: bigint): string => value.toString(16).padStart(64, '0')
 const padded = (address: string): string => `0x${address.slice(2).padStart(64, '0')}`
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (value as Fields[]) : [])
-const set =
-  (fields: Fields): Alter =>
-  (result) =>
-    isObject(result) ? { ...result, ...fields } : result
-const always =
-  (value: unknown): Alter =>
-  () =>
-    value
+function set(fields: Fields): Alter {
+  return (result) => (isObject(result) ? { ...result, ...fields } : result)
+}
+function always(value: unknown): Alter {
+  return () => value
+}
 const times = (factor: bigint) => (value: unknown) => quantity(number(value) * factor)
 const plus =
   (more: bigint): Alter =>

@@ -3,6 +3,7 @@
  * nothing of it is in progress. An act that ends without an error has succeeded, whatever died.
  */
 import { toQuantity } from '../../src/chain/hex.ts'
+import { accepted } from './client.ts'
 import { createWallet, type LoadWallet } from './load.ts'
 import type { PointsStage } from './points-stage.ts'
 import { eventually } from './sandbox-eventually.ts'
@@ -140,9 +141,9 @@ export const ACTS: readonly Act[] = [
     name: 'a mint',
     async play(stage) {
       const body = { collection_id: stage.collectionId, recipient: RECIPIENT, metadata: { name: nextKey('Token') } }
-      const made = await stage.api.send('/v1/nft/mint', body, nextKey('mint'))
+      const { mint_id } = accepted(await stage.api.send('/v1/nft/mint', body, nextKey('mint')))
       await stage.settle()
-      const { status } = await stage.api.settle(made)
+      const { status } = accepted(await stage.api.insist({ path: `/v1/nft/mints/${mint_id}` }))
       if (status !== 'MINTED') throw new Error(`the mint is ${status}`)
     },
   },

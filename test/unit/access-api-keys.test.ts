@@ -1,7 +1,9 @@
 /** The form of a token, and the command line of API keys. */
+
 import t from 'tap'
 import { type KeysContext, keysProgram } from '../../src/access/keys-program.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { runProgramLine } from '../support/cli.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -46,7 +48,7 @@ async function run(...args: readonly string[]) {
   }
   return {
     ...(await runProgramLine(
-      keysProgram((task) => task(ports)),
+      keysProgram((task) => task(ports), SCOPES),
       args,
     )),
     asked,

@@ -53,7 +53,7 @@ async function tries(t: Test, { client, wallet, token }: Stage): Promise<void> {
   })
 }
 
-async function sends(t: Test, { client, sandbox, wallet, token }: Stage): Promise<void> {
+async function sends(t: Test, { client, wallet, token }: Stage): Promise<void> {
   const path = `${wallet.path}/contract-call`
   const to = newAddress()
   const body = { contract_address: token, abi: ABI, function: 'transfer', args: [to, '1000000'] }
@@ -63,9 +63,8 @@ async function sends(t: Test, { client, sandbox, wallet, token }: Stage): Promis
   const { transaction_id } = sent.body.data
   const again = await client.post(path, body, headers)
   t.strictSame([again.headers['idempotency-replayed'], again.body.data.transaction_id], ['true', transaction_id])
-  const at = `${wallet.path}/transactions/${transaction_id}`
-  await sandbox.until(client, at, ({ status }) => status === 'confirmed')
-  matchExactly(t, (await client.get(at)).body.data, {
+  matchExactly(t, await client.settle(sent), {
+    status: 'confirmed',
     type: 'CONTRACT',
     to: token,
     call: { function: 'transfer', args: [{ value: to }, { name: 'amount', value: '1000000' }] },
@@ -92,5 +91,5 @@ async function page(t: Test, { sandbox, client }: Stage): Promise<void> {
   for (const { status, data } of answers) t.equal(status, 'success', JSON.stringify(data))
   matchExactly(t, answers[0]?.data, { return_values: [{ value: '6' }] })
   const sent = `${wallet.path}/transactions/${answers[1]?.data.transaction_id}`
-  await sandbox.until(sandbox.client, sent, ({ status }) => status === 'confirmed')
+  t.equal((await sandbox.client.settle(sent)).status, 'confirmed')
 }

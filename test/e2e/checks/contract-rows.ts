@@ -91,8 +91,7 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
   t.ok(hash === null || HASH.test(hash), 'the hash is set, or signing took longer than the wait')
   const ofToken = await sendTransfer(client, wallet, { to, amount: '12.25', asset: 'USDC', gas_priority: 'medium' })
 
-  const confirmed = ({ status }: Transaction) => status === 'confirmed'
-  const read = await sandbox.until(client, `${wallet.path}/transactions/${transaction_id}`, confirmed)
+  const read: Transaction = await client.settle(sent)
   t.match(read, {
     transaction_id,
     status: 'confirmed',
@@ -101,7 +100,8 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
     confirmations: Number,
   })
   t.ok(Number.isInteger(read.block_number) && read.confirmations >= 2)
-  const token = await sandbox.until(client, ofToken, confirmed)
+  const token: Transaction = await client.settle(ofToken)
+  t.equal(token.status, 'confirmed')
 
   const receipts = await Promise.all([read, token].map((one) => rpc(network, 'eth_getTransactionReceipt', [one.hash])))
   matchExactly(t, receipts, [{ status: '0x1', blockNumber: `0x${read.block_number?.toString(16)}` }, { status: '0x1' }])

@@ -1,7 +1,7 @@
 /** Concurrent requests: never more is accepted than is available, and all others get the reason. */
 import type { Test } from 'tap'
 import { told } from '../../support/client.ts'
-import { newAddress, type Sandbox, type Transaction } from '../../support/e2e-sandbox.ts'
+import { newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'
 
 const REQUESTS = 1_000
@@ -28,13 +28,12 @@ export async function checkCrowd(t: Test, sandbox: Sandbox): Promise<void> {
       .map(({ body }) => body.data.transaction_id as string)
       .sort()
       .at(-1)
-    const ended = ({ status }: Transaction) => status !== 'pending'
-    await sandbox.until(client, `${wallet.path}/transactions/${last}`, ended)
+    await client.settle(`${wallet.path}/transactions/${last}`)
     const { data } = (await client.get(`${wallet.path}/transactions?limit=100&status=failed`)).body
     t.strictSame(data.transactions, [], 'no accepted transfer fails for lack of funds')
     const received = BigInt((await sandbox.rpc('ethereum', 'eth_getBalance', [to, 'latest'])) as string)
     t.equal(received, BigInt(accepted.length) * WEI, 'each transfer arrives once')
     // The last ones may be settled a moment later than the last of all.
-    await sandbox.until(client, `${wallet.path}/balance`, (data) => 'pending_out' in data && data.pending_out === '0')
+    await client.until(`${wallet.path}/balance`, ({ pending_out }) => pending_out === '0')
   })
 }

@@ -33,8 +33,7 @@ export async function checkKeyLimits(t: Test, sandbox: Sandbox): Promise<void> {
         ],
       })
     const ids = accepted.map(({ data }) => String(data.transaction_id))
-    for (const id of ids)
-      await sandbox.until(client, `${path}/transactions/${id}`, ({ status }) => status === 'confirmed')
+    for (const id of ids) t.equal((await client.settle(`${path}/transactions/${id}`)).status, 'confirmed')
     t.equal(await onChain('eth_getTransactionCount'), BigInt(FIT))
     const left = before - (await onChain('eth_getBalance'))
     t.ok(left > BigInt(FIT) * AMOUNT_WEI && left <= LIMIT_WEI, `${left} wei left the wallet`)

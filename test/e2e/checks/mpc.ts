@@ -33,29 +33,28 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   const path = `/v1/wallets/${walletId}`
   const wallet = { walletId, address, path }
   await client.post('/v1/sandbox/faucet', { address, network: 'ethereum', asset: 'ETH', amount: '2' })
-  await sandbox.until(client, `${path}/balance`, (data) => (data as unknown as { balance: string }).balance === '2')
+  await client.until(`${path}/balance`, ({ balance }) => balance === '2')
 
   sandbox.service.kill('mpc-party-2')
   const sent = await sendTransfer(client, wallet, { to: newAddress(), amount: '0.25', asset: 'ETH' })
   const signed = await client.post(`${path}/sign/message`, { message: MESSAGE }, AS_LONG_AS_MAY_BE)
   t.equal(signed.status, 201, signed.text)
   t.equal(verifyMessage(MESSAGE, signed.body.data.signature), address)
-  const transfer = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
+  const transfer = await client.settle(sent)
   t.equal(transfer.status, 'confirmed', 'two of three parties sign')
   const swap = { from_asset: 'ETH', to_asset: 'USDC', amount: '0.1' }
   const swapped = await client.post(`${path}/swap`, swap, AS_LONG_AS_MAY_BE)
-  const swapPath = `${path}/transactions/${swapped.body.data.transaction_id}`
-  const executed = await sandbox.until(client, swapPath, ({ status }) => status !== 'pending')
+  const executed = await client.settle(swapped)
   t.match(executed, { status: 'confirmed', type: 'SWAP' }, 'two of three parties sign the call data of a swap')
 
   await callContract(t, sandbox, client, wallet)
-  await sendBatch(t, sandbox, client, wallet)
+  await sendBatch(t, client, wallet)
 
   const before = (await client.get(`${path}/shares`)).body.data
   matchExactly(t, before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
   const refresh = await client.post(`${path}/shares/refresh`, {}, AS_LONG_AS_MAY_BE)
   t.match(refresh.status, /20[02]/, refresh.text)
-  await sandbox.until(client, `${path}/shares`, (data) => (data as unknown as { epoch: number }).epoch === 1)
+  await client.until(`${path}/shares`, ({ epoch }) => epoch === 1)
   const again = await client.post(`${path}/sign/message`, { message: MESSAGE }, AS_LONG_AS_MAY_BE)
   t.equal(verifyMessage(MESSAGE, again.body.data.signature), address, 'the address is the same after the refresh')
 }
@@ -67,9 +66,7 @@ async function callContract(t: Test, sandbox: Sandbox, client: Client, { path, a
   const approve = { contract_address, function_signature: 'approve(address,uint256)', args: [spender, '1000000'] }
   const called = await client.post(`${path}/contract-call`, approve, AS_LONG_AS_MAY_BE)
   t.equal(called.status, 202, called.text)
-  const sent = `${path}/transactions/${called.body.data.transaction_id}`
-  const transaction = await sandbox.until(client, sent, ({ status }) => status !== 'pending')
-  t.equal(transaction.status, 'confirmed', 'two of three parties sign a contract call')
+  t.equal((await client.settle(called)).status, 'confirmed', 'two of three parties sign a contract call')
   const allowance = {
     contract_address,
     mode: 'read',
@@ -80,14 +77,12 @@ async function callContract(t: Test, sandbox: Sandbox, client: Client, { path, a
   matchExactly(t, read.body.data, { success: true, return_values: [{ value: '1000000' }] })
 }
 
-async function sendBatch(t: Test, sandbox: Sandbox, client: Client, { path }: Wallet): Promise<void> {
+async function sendBatch(t: Test, client: Client, { path }: Wallet): Promise<void> {
   const items = ['0.01', '0.02', '0.03'].map((amount) => ({ to: newAddress(), amount, asset: 'ETH' }))
   const sent = await client.post(`${path}/transfers`, { items }, AS_LONG_AS_MAY_BE)
   t.equal(sent.status, 202, sent.text)
   const ids = sent.body.data.transactions.map(({ transaction_id: id }: Pick<Transaction, 'transaction_id'>) => id)
-  const ended = ids.map((id: string) =>
-    sandbox.until(client, `${path}/transactions/${id}`, ({ status }) => status !== 'pending'),
-  )
+  const ended = ids.map((id: string) => client.settle(`${path}/transactions/${id}`))
   const each = items.map(({ to, amount }) => ({ status: 'confirmed', to, amount }))
   matchExactly(t, await Promise.all(ended), each, 'two of three parties sign each transfer of a batch')
 }

@@ -119,12 +119,13 @@ async function batch(t: Test, sandbox: Sandbox): Promise<void> {
   ])
   t.strictSame(idsOf(again), idsOf(first), 'the second time repeats the first')
   const paths = idsOf(first).map((id) => `${wallet.path}/transactions/${id}`)
-  const ends = await Promise.all(
-    paths.map((path) => sandbox.until(client, path, ({ status }) => status === 'confirmed')),
-  )
+  const ends: Transaction[] = await Promise.all(paths.map((path) => client.settle(path)))
   t.strictSame(
-    ends.map(({ nonce }) => nonce),
-    [0, 1],
+    ends.map(({ status, nonce }) => [status, nonce]),
+    [
+      ['confirmed', 0],
+      ['confirmed', 1],
+    ],
     'the nonces follow the order of the items',
   )
 }
@@ -194,17 +195,17 @@ async function changes(t: Test, sandbox: Sandbox, client: Client): Promise<void>
   const send = () =>
     sendTransfer(client, wallet, { to: newAddress(), amount: '0.1', asset: 'BNB', gas_priority: 'low' })
   const [faster, cancelled, left] = [await send(), await send(), await send()]
-  await sandbox.until(client, left, ({ state }) => state === 'submitted')
+  await client.until<Transaction>(left, ({ state }) => state === 'submitted')
 
   t.equal((await ask(faster, 'speed-up', { gas_priority: 'high' }, 'once')).status, 202)
-  await sandbox.until(client, faster, ({ hashes, state }) => hashes.length === 2 && state === 'submitted')
+  await client.until<Transaction>(faster, ({ hashes, state }) => hashes.length === 2 && state === 'submitted')
   const repeated = await ask(faster, 'speed-up', { gas_priority: 'high' }, 'once')
   t.strictSame([repeated.status, repeated.headers['idempotency-replayed']], [202, 'true'])
   const reused = await ask(faster, 'speed-up', { gas_priority: 'low' }, 'once')
   t.strictSame([reused.status, ...told(reused)], [422, '- idempotency_key_reused'])
 
   t.match((await ask(cancelled, 'cancel')).body.data, { status: 'pending' }, 'the cancellation is not mined yet')
-  await sandbox.until(client, cancelled, ({ hashes, state }) => hashes.length === 2 && state === 'submitted')
+  await client.until<Transaction>(cancelled, ({ hashes, state }) => hashes.length === 2 && state === 'submitted')
   const late = await ask(cancelled, 'speed-up')
   t.strictSame([late.status, ...told(late)], [409, '- cancellation_requested'])
   const strange = await ask(left, 'cancel', { gas_priority: 'high' })
@@ -212,7 +213,7 @@ async function changes(t: Test, sandbox: Sandbox, client: Client): Promise<void>
 
   releaseBlocks()
   const settled = (one: Transaction) => ['confirmed', 'cancelled'].includes(one.status) && one.confirmations >= 2
-  const ends = await Promise.all([faster, cancelled, left].map((path) => sandbox.until(client, path, settled)))
+  const ends = await Promise.all([faster, cancelled, left].map((path) => client.until(path, settled)))
   matchExactly(t, ends, [
     { status: 'confirmed', nonce: 0 },
     { status: 'cancelled', nonce: 1 },

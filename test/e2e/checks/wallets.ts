@@ -110,7 +110,7 @@ async function archiving(t: Test, sandbox: Sandbox): Promise<void> {
   const pending = await client.remove(`${wallet.path}?force=true`)
   t.strictSame([pending.status, ...told(pending)], [409, '- wallet_has_pending_transactions'], 'force changes nothing')
   releaseBlocks()
-  await sandbox.until(client, transaction, ({ status }) => status === 'confirmed')
+  t.equal((await client.settle(transaction)).status, 'confirmed')
   const full = await client.remove(wallet.path)
   t.strictSame([full.status, ...told(full)], [409, '- wallet_has_balance'])
   matchExactly(t, full.body.errors?.[0], { details: { balances: [{ currency: 'POL', balance: /^0\.999/ }] } })
