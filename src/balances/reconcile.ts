@@ -17,7 +17,7 @@ import { type BalanceChain, type HolderRow, holderOf, nativeOf } from './chain.t
 import { decisionsOfReadings } from './decisions-of-readings.ts'
 import type { BlockRef } from './events.ts'
 import type { Holding } from './read-holdings.ts'
-import { createTokenRotation } from './token-rotation.ts'
+import type { TokenRotation } from './token-rotation.ts'
 
 /** One call of a node and one commit. */
 const WALLETS_PER_PAGE = 500
@@ -34,31 +34,33 @@ export type Reconciled = {
 }
 
 /** @throws the error of the first failed page, after the others were done */
-export type Reconcile = (chainId: number, options?: { readonly signal?: AbortSignal }) => Promise<Reconciled>
-
-export function createReconcile(ctx: Omit<BalanceContext, 'unread'>): Reconcile {
-  const { pool, chainOf } = ctx
-  const rotation = createTokenRotation(ctx)
-  return async (chainId, { signal } = {}) => {
-    const chain = chainOf(chainId)
-    const run = createRun(ctx, chain, signal)
-    const tenants = new Set<string>()
-    let wallets = 0
-    let page = await nextPage(pool, chainId, '')
-    while (page.length > 0 && run.goesOn()) {
-      for (const { tenant_id } of page) tenants.add(tenant_id)
-      const natives = page.map((wallet) => holdingOf(wallet, nativeOf(chain)))
-      if (await run.compare(async () => natives)) wallets += page.length
-      page = await nextPage(pool, chainId, page.at(-1)?.wallet_id ?? '')
-    }
-    const all = [...tenants]
-    for (let i = 0; i < all.length && run.goesOn(); i += TENANTS_PER_PAGE) {
-      const some = all.slice(i, i + TENANTS_PER_PAGE)
-      await run.compare(() => rotation.next(chain, some))
-    }
-    if (run.failure() !== null) throw run.failure()
-    return { wallets, corrected: run.corrected() }
+export async function reconcile(
+  ctx: Omit<BalanceContext, 'unread'> & {
+    /** Where the last runs ended, for each tenant. */
+    readonly rotation: TokenRotation
+  },
+  chainId: number,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Reconciled> {
+  const { pool, chainOf, rotation } = ctx
+  const chain = chainOf(chainId)
+  const run = createRun(ctx, chain, signal)
+  const tenants = new Set<string>()
+  let wallets = 0
+  let page = await nextPage(pool, chainId, '')
+  while (page.length > 0 && run.goesOn()) {
+    for (const { tenant_id } of page) tenants.add(tenant_id)
+    const natives = page.map((wallet) => holdingOf(wallet, nativeOf(chain)))
+    if (await run.compare(async () => natives)) wallets += page.length
+    page = await nextPage(pool, chainId, page.at(-1)?.wallet_id ?? '')
   }
+  const all = [...tenants]
+  for (let i = 0; i < all.length && run.goesOn(); i += TENANTS_PER_PAGE) {
+    const some = all.slice(i, i + TENANTS_PER_PAGE)
+    await run.compare(() => rotation.next(chain, some))
+  }
+  if (run.failure() !== null) throw run.failure()
+  return { wallets, corrected: run.corrected() }
 }
 
 function createRun(

@@ -19,6 +19,7 @@ import { findPositive } from '../balances/find-balances.ts'
 import type { CallContext } from '../contract-calls/call-context.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { createInTurn } from '../core/in-turn.ts'
+import { onceEach } from '../core/once-each.ts'
 import { usdValue } from '../core/usd-value.ts'
 import { createAccept, findReplay } from '../event-log/accept.ts'
 import { readNewestBlockMs } from '../follower/cursor.ts'
@@ -32,7 +33,7 @@ import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { createTransactionReads } from '../transactions/read-transactions.ts'
 import type { SendContext } from '../transactions/send-context.ts'
-import { createTransferGas, type TransferGas } from '../transactions/transfer-gas.ts'
+import { createTransferGas } from '../transactions/transfer-gas.ts'
 import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import { PAST } from './capabilities.ts'
@@ -119,6 +120,8 @@ function sendingParts(
   const requireUsable = createRequireUsable(kernel)
   const pricesOf = createCurrentPrices({ pool, clock })
   const requireReadable = createRequireReadable(pool)
+  // Each chain remembers on its own what its tokens need.
+  const transferGasOf = onceEach((chainId: number) => createTransferGas(chainOf(chainId)))
   return {
     async resolveAsset(asset, sender, tenantId, field) {
       const found = await resolveAsset({ books }, tenantId, chainOf(sender.chainId).settings, asset, field)
@@ -142,7 +145,7 @@ function sendingParts(
       return usdValue(wei, native.decimals, price?.usd ?? null)
     },
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
-    transferGas: createTransferGasOf(chainOf),
+    transferGas: (chainId, transfer) => transferGasOf(chainId)(transfer),
     completionMs(chainId) {
       const { network, confirmations } = chainOf(chainId).settings
       return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])
@@ -150,16 +153,6 @@ function sendingParts(
     availableOf: (...of) => availableOf(kernel, ...of),
     readSpent: (counters, now) => readSpent(pool, counters, now),
     newestBlockMs: (chainId) => readNewestBlockMs(pool, chainId),
-  }
-}
-
-/** Each chain remembers on its own what its tokens need. */
-function createTransferGasOf(chainOf: Kernel['chainOf']): SendContext['transferGas'] {
-  const chains = new Map<number, TransferGas>()
-  return (chainId, transfer) => {
-    const transferGas = chains.get(chainId) ?? createTransferGas(chainOf(chainId))
-    chains.set(chainId, transferGas)
-    return transferGas(transfer)
   }
 }
 

@@ -6,8 +6,9 @@ import { observeJob } from '../balances/jobs.ts'
 import { loadBalances } from '../balances/load-balances.ts'
 import { refreshPrices } from '../balances/prices.ts'
 import { readForRecord } from '../balances/read-holdings.ts'
-import { createReconcile } from '../balances/reconcile.ts'
+import { reconcile } from '../balances/reconcile.ts'
 import { retryTokens } from '../balances/retry-tokens.ts'
+import { createTokenRotation } from '../balances/token-rotation.ts'
 import { createUnreadTokens } from '../balances/unread-tokens.ts'
 import { askReverter, traceTransaction } from '../chain/call-trace.ts'
 import type { ChainClient } from '../chain/client-set.ts'
@@ -101,7 +102,7 @@ async function followAndTend(
   const inTurn = <Result>(task: () => Promise<Result>) => turns('blocks', task)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
-  const reconcile = createReconcile(balances)
+  const reconciling = { ...balances, rotation: createTokenRotation(kernel) }
   const walkedHash = walked.hash
   const resolve = createResolveNonces({ ...transactions, inTurn, client, settings, walkedHash, logger })
   const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
@@ -112,7 +113,7 @@ async function followAndTend(
     })
   const tending = [
     tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(kernel, chain)),
-    tend('reconciliation', config.reconcileIntervalMs, () => reconcile(chainId, { signal: both })),
+    tend('reconciliation', config.reconcileIntervalMs, () => reconcile(reconciling, chainId, { signal: both })),
     tend('unread tokens', UNREAD_INTERVAL_MS, async () => {
       const { settled, failed } = await retryTokens(balances, chainId, { signal: both })
       if (settled.length > 0) logger.info({ network, tokens: settled }, 'token contracts can be read again')

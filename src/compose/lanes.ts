@@ -3,7 +3,7 @@ import { BursarError } from '../core/errors.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { HEARTBEATS, LEASES } from '../event-log/sql.ts'
-import { createDrain, type Drain, type Passed } from '../jobs/drain.ts'
+import { Drain, type Passed } from '../jobs/drain.ts'
 import type { JobWorker } from '../jobs/jobs.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
 import { createShare, type Others, type Share } from '../jobs/share.ts'
@@ -53,7 +53,7 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
   const { queue, pass, atOnce = OF_CHAIN, ofTenant } = work
   const { config, pool, leases, jobs, wakeUps, logger } = kernel
   const step = STEPS[queue]
-  const drain = createDrain({
+  const drain = new Drain({
     leases,
     leaseMs: config.leaseMs,
     leaseOf: (partition) => partitionLease(queue, partition),

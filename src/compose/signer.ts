@@ -4,6 +4,8 @@
  */
 import { randomInt } from 'node:crypto'
 import { countsNow } from '../chain/transaction-counts.ts'
+import { createInTurn } from '../core/in-turn.ts'
+import { onceEach } from '../core/once-each.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
@@ -23,7 +25,7 @@ import { createPlainGas, emptyTransferGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { signLane } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
-import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
+import { makeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { handleSigning } from './capabilities.ts'
@@ -91,14 +93,13 @@ export async function startSigner(
   const ctx = laneContext(kernel, { signer, check, keys: tagKeys, restores })
   const pass = (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
+  const making = {
+    ...{ pool, log, signer: hd, inTurn: createInTurn() },
+    restores: async () => (await restores.current()).restores,
+    draw: () => randomInt(DRAWS) / DRAWS,
+  }
   const makers = {
-    hd: createMakeHdWallet({
-      pool,
-      log,
-      signer: hd,
-      restores: async () => (await restores.current()).restores,
-      draw: () => randomInt(DRAWS) / DRAWS,
-    }),
+    hd: (walletId: string) => makeHdWallet(making, walletId),
     mpc: mpcKeys?.makeMpcWallet ?? null,
   }
   const sealing = {
@@ -194,15 +195,12 @@ function tellingOfLanes({ chainOf, logger, metrics }: Kernel, record: LaneReport
 /** What a lane uses of its chain. All lanes of a chain share what is remembered of the gas of tokens. */
 function composeLaneChains({ pool, chainOf }: Kernel) {
   const observedBlock = createObservedBlock(pool)
-  const chains = new Map<number, LaneChain>()
-  return (chainId: number) => {
-    const known = chains.get(chainId)
-    if (known !== undefined) return known
+  return onceEach((chainId: number): LaneChain => {
     const { settings, agreed, foreign, code, fees, forks, exists } = chainOf(chainId)
     const observed = (address: string) => observedBlock({ chainId, address })
     const plainGas = createPlainGas({ agreed, forks, exists })
     const estimateGas = createEstimateGas(foreign, code, plainGas, observed)
-    const chain: LaneChain = {
+    return {
       settings,
       quote: fees.quote,
       gasRules: forks.rules,
@@ -213,9 +211,7 @@ function composeLaneChains({ pool, chainOf }: Kernel) {
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
     }
-    chains.set(chainId, chain)
-    return chain
-  }
+  })
 }
 
 /** Nothing is lost: a refused transaction waits, and is checked again with every pass over its lane. */

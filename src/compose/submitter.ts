@@ -1,9 +1,10 @@
 /** The submitter process: submits signed bytes to the network. */
 
 import { settingPrefix } from '../config/chains.ts'
+import { onceEach } from '../core/once-each.ts'
 import { chainName } from '../operator/words.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
-import { createNeededGas, lackGas, type NeededGas } from '../transactions/gas-budget.ts'
+import { createNeededGas, lackGas } from '../transactions/gas-budget.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
 import { type SubmitContext, submitLane } from '../transactions/submit-lane.ts'
@@ -15,16 +16,11 @@ import type { Work } from './run-process.ts'
 
 /** Each chain remembers on its own what its transactions need. */
 function lackGasOn({ chainOf, clock: now }: Kernel): SubmitContext['lackGas'] {
-  const chains = new Map<number, NeededGas>()
-  const neededGasOf = (chainId: number): NeededGas => {
-    const known = chains.get(chainId)
-    if (known !== undefined) return known
+  const neededGasOf = onceEach((chainId: number) => {
     const { agreed, foreign, code, forks, exists } = chainOf(chainId)
     const estimateGas = createEstimateGas(foreign, code, createPlainGas({ agreed, forks, exists }))
-    const neededGas = createNeededGas({ forks, estimateGas })
-    chains.set(chainId, neededGas)
-    return neededGas
-  }
+    return createNeededGas({ forks, estimateGas })
+  })
   return (chainId, transactions) =>
     lackGas({ forks: chainOf(chainId).forks, now, neededGas: neededGasOf(chainId) }, transactions)
 }

@@ -45,24 +45,6 @@ type How = { readonly isStale: boolean; readonly first?: readonly string[] }
 
 export type Holding = 'left' | 'nothing left' | 'taken'
 
-export type Drain = {
-  /**
-   * Takes a partition, unless another process has it, and resolves when it was given back.
-   *
-   * @param signal of this process: when it aborts, all partitions are given back
-   * @returns `left` if it was given back with work in it, or not taken: take it again; `taken` if another process has it
-   */
-  readonly hold: (partition: string, how: How, signal: AbortSignal) => Promise<Holding>
-  /** Items that may have new work. Those of partitions that are not held here are ignored. */
-  readonly wake: (items: readonly string[]) => void
-  /** Wake-ups may have been lost: looks for work in all that is held. */
-  readonly lookAgain: () => void
-  /** How many partitions it holds. */
-  readonly held: () => number
-  /** Gives back partitions until it holds no more than this many. */
-  readonly keepOnly: (most: number) => void
-}
-
 /** Between the starts of two rounds. */
 const ROUND_MS = 15
 /** After this time a pass hangs: nothing that it waits for takes so long. Its partition is left to others. */
@@ -74,19 +56,8 @@ const LOOK_MS = 15_000
 /** After work could not be looked for. */
 const RETRY_MS = 1_000
 
-export function createDrain(settings: DrainSettings): Drain {
-  const engine = new Engine(settings)
-  return {
-    hold: (partition, how, signal) => engine.hold(partition, how, signal),
-    wake: (items) => engine.wake(items),
-    lookAgain: () => engine.lookAgain(),
-    held: () => engine.held.size,
-    keepOnly: (most) => engine.keepOnly(most),
-  }
-}
-
-class Engine {
-  readonly held = new Map<string, HeldPartition>()
+export class Drain {
+  readonly #held = new Map<string, HeldPartition>()
   readonly #settings: DrainSettings
   readonly #time: Clockwork
   readonly #resting: Resting
@@ -109,8 +80,14 @@ class Engine {
     this.#passes = new Passes({ groupOf, heldOf, pass, atOnce, onEnded, time })
   }
 
+  /**
+   * Takes a partition, unless another process has it, and resolves when it was given back.
+   *
+   * @param signal of this process: when it aborts, all partitions are given back
+   * @returns `left` if it was given back with work in it, or not taken: take it again; `taken` if another process has it
+   */
   async hold(name: string, { isStale, first = [] }: How, signal: AbortSignal): Promise<Holding> {
-    const own = this.held.get(name)
+    const own = this.#held.get(name)
     if (own !== undefined) {
       own.ask(isStale)
       this.wake(first)
@@ -122,8 +99,8 @@ class Engine {
     if (lease === null) return 'taken' // Its holder was told that there may be more work.
     const partition = new HeldPartition({ name, lease, patienceMs: this.#settings.leaseMs }, isStale, this.#time)
     // A second job of the partition, while the first one took its lease, which has expired since: the newer lease stands.
-    this.held.get(name)?.lose()
-    this.held.set(name, partition)
+    this.#held.get(name)?.lose()
+    this.#held.set(name, partition)
     this.#stopRenewing ??= this.#renewLater()
     this.#giveUpAfter(signal)
     this.wake(first)
@@ -138,6 +115,7 @@ class Engine {
     return partition.isLeft ? 'left' : 'nothing left'
   }
 
+  /** Items that may have new work. Those of partitions that are not held here are ignored. */
   wake(items: readonly string[]): void {
     for (const item of items) {
       const partition = this.#heldOf(item)
@@ -148,27 +126,37 @@ class Engine {
     if (this.#hasUnread()) this.#schedule()
   }
 
-  /** @param unseenMs only where work was not looked for so long */
+  /**
+   * Wake-ups may have been lost: looks for work in all that is held.
+   *
+   * @param unseenMs only where work was not looked for so long
+   */
   lookAgain(unseenMs = 0): void {
-    const unseen = [...this.held.values()].filter((one) => one.isUnseenSince(this.#time.now() - unseenMs))
+    const unseen = [...this.#held.values()].filter((one) => one.isUnseenSince(this.#time.now() - unseenMs))
     for (const partition of unseen) partition.ask(false)
     if (unseen.length > 0) this.#schedule()
   }
 
+  /** How many partitions it holds. */
+  held(): number {
+    return this.#held.size
+  }
+
+  /** Gives back partitions until it holds no more than this many. */
   keepOnly(most: number): void {
     const loadOf = ({ running, queued, woken }: HeldPartition) => running.size + queued.size + woken.size
-    const busiest = [...this.held.values()].filter(({ isOpen }) => isOpen).sort((a, b) => loadOf(b) - loadOf(a))
+    const busiest = [...this.#held.values()].filter(({ isOpen }) => isOpen).sort((a, b) => loadOf(b) - loadOf(a))
     for (const partition of busiest.slice(most)) partition.giveUp()
   }
 
   #heldOf(item: string): HeldPartition | undefined {
-    return this.held.get(this.#settings.partitionOf(item) ?? '')
+    return this.#held.get(this.#settings.partitionOf(item) ?? '')
   }
 
   /** All partitions are given back when a signal aborts, with one listener for each signal. */
   #giveUpAfter(signal: AbortSignal): void {
     const end = () => {
-      for (const partition of this.held.values()) partition.giveUp()
+      for (const partition of this.#held.values()) partition.giveUp()
     }
     if (signal.aborted) end()
     else if (!this.#signals.has(signal)) signal.addEventListener('abort', end, { once: true })
@@ -176,8 +164,8 @@ class Engine {
   }
 
   #drop(partition: HeldPartition): void {
-    if (this.held.get(partition.name) === partition) this.held.delete(partition.name)
-    if (this.held.size > 0) return
+    if (this.#held.get(partition.name) === partition) this.#held.delete(partition.name)
+    if (this.#held.size > 0) return
     this.#stopRenewing?.()
     this.#stopRenewing = null
   }
@@ -188,7 +176,7 @@ class Engine {
   }
 
   #hasUnread(): boolean {
-    return [...this.held.values()].some(({ hasUnread }) => hasUnread)
+    return [...this.#held.values()].some(({ hasUnread }) => hasUnread)
   }
 
   #schedule(): void {
@@ -224,7 +212,7 @@ class Engine {
   }
 
   async #look(isStale: boolean): Promise<void> {
-    const these = [...this.held.values()].filter((partition) => partition.isToLook(isStale))
+    const these = [...this.#held.values()].filter((partition) => partition.isToLook(isStale))
     if (these.length === 0) return
     for (const partition of these) partition.beginLook()
     try {
@@ -242,7 +230,7 @@ class Engine {
   }
 
   async #queueWoken(): Promise<void> {
-    const woken = [...this.held.values()].flatMap((partition) =>
+    const woken = [...this.#held.values()].flatMap((partition) =>
       partition.isOpen ? [...partition.woken].map((item) => ({ item, partition })) : [],
     )
     if (woken.length === 0) return
@@ -284,7 +272,7 @@ class Engine {
     this.#stopRenewing = this.#renewLater()
     for (const pass of this.#passes.since(this.#time.now() - HANGING_MS)) this.#giveUpOn(pass)
     this.lookAgain(LOOK_MS)
-    for (const partition of this.held.values())
+    for (const partition of this.#held.values())
       if (!partition.isLost)
         partition.lease.renew().then(
           (isKept) => (isKept ? undefined : partition.lose()),

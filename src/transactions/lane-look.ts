@@ -32,8 +32,15 @@ export type LookWanted = {
   readonly except: readonly string[]
 }
 
-/** All that a pass of a signer begins with. The limits are those of the process. */
-export type LookAtLane = (lane: Lane, wanted: LookWanted) => Promise<LaneLook>
+type SubmitPage = { readonly forgottenAfterMs: number; readonly afterNonce: number; readonly limit: number }
+
+/** The limits are those of the process. */
+export type LaneLooks = {
+  /** All that a pass of a signer begins with. */
+  readonly look: (lane: Lane, wanted: LookWanted) => Promise<LaneLook>
+  /** Signed bytes that were not submitted, or that were submitted `forgottenAfterMs` ago and may have been dropped, by nonce. */
+  readonly toSubmit: (lane: Lane, page: SubmitPage) => Promise<readonly string[]>
+}
 
 const OF_LANE = 'chain_id = lane.chain_id AND from_address = lane.address'
 /** The lowest nonces block all others: only these are bumped in one pass. */
@@ -56,64 +63,52 @@ const LOOK = `
       ORDER BY nonce LIMIT ${MOST_STUCK}) AS ids) AS s
    ORDER BY lane.n`
 
-type Asked = Lane & LookWanted
-
-export function createLookAtLane(pool: Pool): LookAtLane {
-  const look = gathering(
-    async (asked: readonly Asked[]) => {
-      const [first] = asked
-      const { rows } = await pool.query<LaneLook>({
-        name: 'look_at_lanes',
-        text: LOOK,
-        values: [
-          asked.map(({ chainId }) => chainId),
-          asked.map(({ address }) => address),
-          first?.unchangedMs,
-          first?.maxInFlight,
-          first?.limit,
-          asked.flatMap(({ except }) => except),
-        ],
-      })
-      return rows
-    },
-    { most: MOST, isShared: isConnectionFailure },
-  )
-  return async (lane, wanted) => one(await look([{ ...lane, ...wanted }]))
+/** Lanes that ask in the same turn of the event loop share a statement. */
+export function createLaneLooks(pool: Pool): LaneLooks {
+  const together = { most: MOST, isShared: isConnectionFailure }
+  const look = gathering((asked: readonly (Lane & LookWanted)[]) => readLooks(pool, asked), together)
+  const toSubmit = gathering((asked: readonly (Lane & SubmitPage)[]) => readToSubmit(pool, asked), together)
+  return {
+    look: async (lane, wanted) => one(await look([{ ...lane, ...wanted }])),
+    toSubmit: async (lane, page) => one(await toSubmit([{ ...lane, ...page }])),
+  }
 }
 
-/** Signed bytes to be submitted. */
-export type ToSubmit = (lane: Lane, page: SubmitPage) => Promise<readonly string[]>
+async function readLooks(pool: Pool, asked: readonly (Lane & LookWanted)[]): Promise<LaneLook[]> {
+  const [first] = asked
+  const { rows } = await pool.query<LaneLook>({
+    name: 'look_at_lanes',
+    text: LOOK,
+    values: [
+      asked.map(({ chainId }) => chainId),
+      asked.map(({ address }) => address),
+      first?.unchangedMs,
+      first?.maxInFlight,
+      first?.limit,
+      asked.flatMap(({ except }) => except),
+    ],
+  })
+  return rows
+}
 
-export type SubmitPage = { readonly forgottenAfterMs: number; readonly afterNonce: number; readonly limit: number }
-
-/**
- * Signed bytes that were not submitted, or that were submitted `forgottenAfterMs` ago and may have been dropped, by nonce.
- * Shared as looks are.
- */
-export function createToSubmit(pool: Pool): ToSubmit {
-  const read = gathering(
-    async (asked: readonly (Lane & SubmitPage)[]) => {
-      const [first] = asked
-      const { rows } = await pool.query<{ ids: string[] }>({
-        name: 'lanes_to_submit',
-        text: `SELECT array(SELECT transaction_id FROM transactions WHERE ${OF_LANE} AND nonce > lane.after_nonce
-                        AND ${hasNonce('transactions')} AND (state IN ${UNSENT} OR (state = 'submitted' AND ${unchangedFor('$4')}))
-                      ORDER BY nonce LIMIT $5) AS ids
-                 FROM unnest($1::integer[], $2::text[], $3::bigint[]) WITH ORDINALITY AS lane(chain_id, address, after_nonce, n)
-                ORDER BY lane.n`,
-        values: [
-          asked.map(({ chainId }) => chainId),
-          asked.map(({ address }) => address),
-          asked.map(({ afterNonce }) => afterNonce),
-          first?.forgottenAfterMs,
-          first?.limit,
-        ],
-      })
-      return rows.map(({ ids }) => ids)
-    },
-    { most: MOST, isShared: isConnectionFailure },
-  )
-  return async (lane, page) => one(await read([{ ...lane, ...page }]))
+async function readToSubmit(pool: Pool, asked: readonly (Lane & SubmitPage)[]): Promise<string[][]> {
+  const [first] = asked
+  const { rows } = await pool.query<{ ids: string[] }>({
+    name: 'lanes_to_submit',
+    text: `SELECT array(SELECT transaction_id FROM transactions WHERE ${OF_LANE} AND nonce > lane.after_nonce
+                    AND ${hasNonce('transactions')} AND (state IN ${UNSENT} OR (state = 'submitted' AND ${unchangedFor('$4')}))
+                  ORDER BY nonce LIMIT $5) AS ids
+             FROM unnest($1::integer[], $2::text[], $3::bigint[]) WITH ORDINALITY AS lane(chain_id, address, after_nonce, n)
+            ORDER BY lane.n`,
+    values: [
+      asked.map(({ chainId }) => chainId),
+      asked.map(({ address }) => address),
+      asked.map(({ afterNonce }) => afterNonce),
+      first?.forgottenAfterMs,
+      first?.limit,
+    ],
+  })
+  return rows.map(({ ids }) => ids)
 }
 
 function one<Answer>([answer]: readonly Answer[]): Answer {

@@ -7,7 +7,7 @@ import { gathering } from '../core/gathering.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { createLookAtLane, createToSubmit, type LookAtLane, type ToSubmit } from './lane-look.ts'
+import { createLaneLooks, type LaneLooks } from './lane-look.ts'
 import { isInFlight, isUndecided, isWaiting, unchangedFor } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
@@ -34,8 +34,7 @@ export function parseLane(name: string): Lane {
   return { chainId: Number(match[1]), address: match[2] as string }
 }
 
-export type LaneReads = {
-  readonly look: LookAtLane
+export type LaneReads = LaneLooks & {
   /**
    * Transactions that wait for their first signature, in order of acceptance, without those whose dependency is
    * undecided: not in a block, or failed or cancelled in one that is not final yet. @param except ids to leave out too
@@ -62,7 +61,6 @@ export type LaneReads = {
   readonly highestInFlight: (lane: Lane, limit: number) => Promise<string[]>
   /** The native balance of the sender minus all holds on it, wei; negative when the balance has fallen since. */
   readonly spare: (lane: Lane) => Promise<bigint>
-  readonly toSubmit: ToSubmit
 }
 
 /** Foreign transactions removed by a reorg: a handful. */
@@ -147,8 +145,7 @@ export function createLaneReads(pool: Pool): LaneReads {
         [chainId, address, limit],
       ),
     spare: async (lane) => (await spares([lane]))[0] ?? 0n,
-    look: createLookAtLane(pool),
-    toSubmit: createToSubmit(pool),
+    ...createLaneLooks(pool),
   }
 }
 

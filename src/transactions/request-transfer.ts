@@ -154,7 +154,7 @@ export function requestTransfers(
     const owner = { tenantId, environment }
     const sender = await findPayer(ctx, owner, request.walletId)
     const now = ctx.log.now()
-    const assetOf = onceEach((name) => {
+    const assetOf = onceEach((name: string) => {
       const first = request.items.findIndex(({ asset }) => asset === name)
       return ctx.resolveAsset(name, sender, tenantId, fieldPath(['items', first, 'asset']))
     })

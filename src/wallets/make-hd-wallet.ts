@@ -6,6 +6,7 @@
  * next index is of a range that the restored log has never used.
  */
 import type { Context } from '../context.ts'
+import type { InTurn } from '../core/in-turn.ts'
 import { decideOn, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
 import { repeatOnConflict } from '../event-log/commit.ts'
 import { readRanges } from '../event-log/read-logged.ts'
@@ -23,30 +24,15 @@ type HdWalletContext = Pick<Context, 'pool' | 'log'> & {
   readonly restores: () => Promise<number>
   /** A random number from 0 to 1, without 1. */
   readonly draw: () => number
+  /** The assignments of one tenant in this process wait for each other instead of conflicting in the log. */
+  readonly inTurn: InTurn
 }
 
 /** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job is retried */
-export type MakeHdWallet = (walletId: string) => Promise<void>
-
-export function createMakeHdWallet(ctx: HdWalletContext): MakeHdWallet {
-  /**
-   * The last assignment of each tenant in this process: those of one tenant run one after the other instead of
-   * conflicting in the log.
-   */
-  const queues = new Map<string, Promise<void>>()
-
-  return async (walletId) => {
-    const { metadata } = await loadRequest(ctx.log, walletId)
-    const { tenantId } = metadata
-    const before = queues.get(tenantId) ?? Promise.resolve()
-    const mine = before.catch(() => undefined).then(() => repeatOnConflict(() => allot(ctx, walletId))) // The failure of another wallet belongs to its own job.
-    queues.set(tenantId, mine)
-    try {
-      await mine
-    } finally {
-      if (queues.get(tenantId) === mine) queues.delete(tenantId)
-    }
-  }
+export async function makeHdWallet(ctx: HdWalletContext, walletId: string): Promise<void> {
+  const { metadata } = await loadRequest(ctx.log, walletId)
+  // The failure of another wallet belongs to its own job.
+  await ctx.inTurn(metadata.tenantId, () => repeatOnConflict(() => allot(ctx, walletId)))
 }
 
 /** @throws StreamConflict when another signer took the index first */

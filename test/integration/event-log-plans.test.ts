@@ -9,7 +9,8 @@ import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
 import { observeBalances } from '../../src/balances/observe-block.ts'
-import { createReconcile } from '../../src/balances/reconcile.ts'
+import { reconcile } from '../../src/balances/reconcile.ts'
+import { createTokenRotation } from '../../src/balances/token-rotation.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import {
@@ -130,7 +131,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   }
   const unread = { ...ports, reads: createHolderReads(spy), readForRecord: async () => [] }
   await observeBalances(unread, { chain: settings as never, blocks: [BLOCK], now: log.now() })
-  await createReconcile(unread)(TEST_CHAIN)
+  await reconcile({ ...unread, rotation: createTokenRotation(unread) }, TEST_CHAIN)
   await ports.load(['wal_0000001'])
   await availableOf({ pool: spy }, 'wal_0000001', 'eip155:1/slip44:60')
   const blocks = createBlockReads(spy)

@@ -3,12 +3,14 @@
 import t from 'tap'
 import { unopened } from '../../src/event-log/aggregate.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
-import { createMakeHdWallet, loadKeyIndexes, type MakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
+import { loadKeyIndexes } from '../../src/wallets/make-hd-wallet.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { ACME, anotherLog, beat, hdRequest, testSigner, withWallets } from '../support/wallet-parts.ts'
+import { ACME, anotherLog, beat, hdMaker, hdRequest, testSigner, withWallets } from '../support/wallet-parts.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+
+type HdMaker = ReturnType<typeof hdMaker>
 
 t.test(
   'after evidence of a restore the next index of a tenant is of a new range, however many signers ask',
@@ -17,7 +19,7 @@ t.test(
     await beat(parts)
     let restores = 0
     const signers = [0.1, 0.6, 0.9].map((draw) =>
-      createMakeHdWallet({
+      hdMaker({
         ...parts,
         log: anotherLog(parts),
         signer: testSigner(),
@@ -25,8 +27,8 @@ t.test(
         draw: () => draw,
       }),
     )
-    const [one, two, three] = signers as [MakeHdWallet, MakeHdWallet, MakeHdWallet]
-    const made = async (tenantId: string, ...makers: MakeHdWallet[]) => {
+    const [one, two, three] = signers as [HdMaker, HdMaker, HdMaker]
+    const made = async (tenantId: string, ...makers: HdMaker[]) => {
       const { id } = await requestWallet(parts, hdRequest(), { metadata: { ...ACME, tenantId } })
       await Promise.all(makers.map((make) => make(id)))
       const { key } = await parts.findWallet({ ...OWNER, tenantId }, id)

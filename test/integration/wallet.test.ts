@@ -8,7 +8,6 @@ import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
-import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { readWallet } from '../../src/wallets/read-wallets.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { restoreWallet } from '../../src/wallets/restore-wallet.ts'
@@ -19,6 +18,7 @@ import {
   ACME,
   anotherLog,
   beat,
+  hdMaker,
   hdRequest,
   makeWallet,
   NEVER_RESTORED,
@@ -66,7 +66,7 @@ t.test(
     )
     const ids = opened.map(({ id }) => id)
     const signers = [0, 1, 2].map(() =>
-      createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() }),
+      hdMaker({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() }),
     )
     const outcomes = await Promise.allSettled(signers.flatMap((create) => [...ids, ...ids].map((id) => create(id))))
     // A signer that lost too many races gives up; its job would be retried.
@@ -121,7 +121,7 @@ t.test(
     })
     for (const [index, when] of (['before', 'after'] as const).entries()) {
       const { id } = await requestWallet(parts, hdRequest(), { metadata: ACME })
-      const create = createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: dying(when), signer: testSigner() })
+      const create = hdMaker({ ...parts, ...NEVER_RESTORED, log: dying(when), signer: testSigner() })
       await t.rejects(create(id), { code: 'database_unavailable' })
       await parts.makeHdWallet(id)
       t.match(await parts.findWallet(OWNER, id), { key: { index } })
@@ -283,7 +283,7 @@ t.test('a request that waits for an address is answered as soon as it exists, or
   const id = await requested(parts)
   t.equal(await parts.waitForWallet(id, 50), null)
   const waiting = Promise.all([parts.waitForWallet(id, 60_000), parts.waitForWallet(id, 60_000)])
-  await createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() })(id)
+  await hdMaker({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() })(id)
   const { address } = await parts.findWallet(OWNER, id)
   matchExactly(t, await waiting, [{ address }, { address }])
 })

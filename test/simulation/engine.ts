@@ -5,7 +5,7 @@
 
 import type { Fence } from '../../src/event-log/leases.ts'
 import type { Clockwork } from '../../src/jobs/clockwork.ts'
-import { createDrain, type Passed } from '../../src/jobs/drain.ts'
+import { Drain, type Passed } from '../../src/jobs/drain.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { type Lane, laneName, parseLane } from '../../src/transactions/lanes.ts'
 import { laneOfWork, partitionLease, partitionOf, STEPS, type Step } from '../../src/transactions/partitions.ts'
@@ -31,7 +31,7 @@ export async function runEngine(
   const call = caller(ports)
   const turns = watchTurns(world, actor.name)
   const time = clockworkOf(world, ports)
-  const drain = createDrain({
+  const drain = new Drain({
     leases: turns.leases(createLeasesPort(ports, LEASE_MS), queue),
     leaseMs: LEASE_MS,
     leaseOf: (partition) => partitionLease(queue, partition),

@@ -1,6 +1,6 @@
 /** A drain over items in memory, with simulated time and leases. The partition of `7-acme-1` is `7`; its tenant is `acme`. */
 import { FenceLost } from '../../src/event-log/append.ts'
-import { createDrain, type Drain, type DrainSettings, type Passed } from '../../src/jobs/drain.ts'
+import { Drain, type DrainSettings, type Passed } from '../../src/jobs/drain.ts'
 import type { PartitionLease } from '../../src/jobs/held-partition.ts'
 import { type SimulatedTime, simulateTime } from './simulated-time.ts'
 
@@ -116,7 +116,7 @@ export function stageDrain(
     })
   }
 
-  const drain = createDrain({
+  const drain = new Drain({
     leases,
     leaseMs: 3_000,
     leaseOf: (partition) => `work-${partition}`,

@@ -2,8 +2,9 @@
 import type { Test } from 'tap'
 import type { BalanceContext } from '../../src/balances/balance-context.ts'
 import { observeWallet } from '../../src/balances/first-observation.ts'
-import { createReconcile } from '../../src/balances/reconcile.ts'
+import { reconcile } from '../../src/balances/reconcile.ts'
 import { retryTokens } from '../../src/balances/retry-tokens.ts'
+import { createTokenRotation } from '../../src/balances/token-rotation.ts'
 import type { ChainClient } from '../../src/chain/client-set.ts'
 import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
@@ -39,6 +40,7 @@ export async function withFollowedChain(
   t.after(() => kernel.close())
   const balances = composeBalances(kernel)
   const client = kernel.chainOf(TEST_CHAIN)
+  const reconciling = { ...balances, rotation: createTokenRotation(kernel) }
   return {
     ...kernel,
     balances,
@@ -50,7 +52,7 @@ export async function withFollowedChain(
     follow: () => follow(t, kernel, client, balances),
     retryTokens: (chainId: number) => retryTokens(balances, chainId),
     observeWallet: (walletId: string) => observeWallet(balances, walletId),
-    reconcile: createReconcile(balances),
+    reconcile: (chainId: number) => reconcile(reconciling, chainId),
   }
 }
 

@@ -5,10 +5,9 @@ import { openKeystore } from '../../src/compose/open-keystore.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
-import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import type { CliRun } from './cli.ts'
 import { makeIdentity, OFFLINE, recoveryOf, runRecovery, scratch } from './recovery.ts'
-import { ACME, makeWallet, withWallets } from './wallet-parts.ts'
+import { ACME, hdMaker, makeWallet, withWallets } from './wallet-parts.ts'
 
 export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const GWEI = 10n ** 9n
@@ -20,7 +19,7 @@ export async function withService(t: Test) {
   const env = { DATABASE_URL: parts.url, DATA_DIR: join(directory, 'data') }
   const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(env), pool: parts.pool }))
   const restored = { times: 0 }
-  const makeHdWallet = createMakeHdWallet({
+  const makeHdWallet = hdMaker({
     ...parts,
     signer: createHdSigner({ seeds }),
     restores: async () => restored.times,

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
+import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Metadata } from '../../src/core/messages.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { subscribe } from '../../src/event-log/subscription.ts'
@@ -13,7 +14,7 @@ import { signVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { signatureWork } from '../../src/signatures/capability.ts'
 import { signRecorded } from '../../src/signatures/sign-recorded.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
-import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
+import { makeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { requestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { withContext } from './capabilities.ts'
@@ -32,10 +33,16 @@ export type WalletParts = Awaited<ReturnType<typeof withWallets>>
 /** Of the ports for hd wallets: a database without evidence of a restore. */
 export const NEVER_RESTORED = { restores: async () => 0, draw: () => 0 }
 
+/** Makes hd wallets as one signer process does. */
+export function hdMaker(ctx: Omit<Parameters<typeof makeHdWallet>[0], 'inTurn'>): (walletId: string) => Promise<void> {
+  const inTurn = createInTurn()
+  return (walletId) => makeHdWallet({ ...ctx, inTurn }, walletId)
+}
+
 /** A signer gives keys to hd wallets where the test calls `makeHdWallet`; see also `runSigner`. */
 export async function withWallets(...composed: Parameters<typeof withContext>) {
   const ctx = await withContext(...composed)
-  return { ...ctx, makeHdWallet: createMakeHdWallet({ ...ctx, signer: testSigner(), ...NEVER_RESTORED }) }
+  return { ...ctx, makeHdWallet: hdMaker({ ...ctx, signer: testSigner(), ...NEVER_RESTORED }) }
 }
 
 /** A request for an hd wallet on ethereum. */

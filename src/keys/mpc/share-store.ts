@@ -9,6 +9,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Conflict, Unavailable } from '../../core/errors.ts'
+import { createInTurn } from '../../core/in-turn.ts'
 import type { Kek } from '../kek.ts'
 import { createFileOnce, isMissing, preparePrivateDirectory, syncDirectory } from '../private-files.ts'
 import { finishReplacing } from '../replace-files.ts'
@@ -72,7 +73,7 @@ export async function openShareStore({
   await preparePrivateDirectory(folder)
   await finishReplacing(directory)
   const keys = await readFolder(folder)
-  const turns = createTurns()
+  const inTurn = createInTurn()
   const idOf = (keyId: string, generation: string) => ({ keyId, party, generation })
   const ordinalOf = (keyId: string, generation: string) => keys.get(keyId)?.get(generation)
   const pathOf = (keyId: string, generation: string, ordinal: number) =>
@@ -112,7 +113,7 @@ export async function openShareStore({
 
   return {
     prepare: (keyId, generation, share, facts) =>
-      turns.inTurn(keyId, async () => {
+      inTurn(keyId, async () => {
         checkNames(keyId, generation)
         if (ordinalOf(keyId, generation) !== undefined)
           return requireSame(await load(keyId, generation), share, generation)
@@ -129,7 +130,7 @@ export async function openShareStore({
     load,
 
     settle: (keyId, generation) =>
-      turns.inTurn(keyId, async () => {
+      inTurn(keyId, async () => {
         checkNames(keyId, generation)
         const settled = ordinalOf(keyId, generation)
         if (settled === undefined) throw missing(keyId, party, generation)
@@ -142,7 +143,7 @@ export async function openShareStore({
       }),
 
     drop: (keyId, generation) =>
-      turns.inTurn(keyId, async () => {
+      inTurn(keyId, async () => {
         checkNames(keyId, generation)
         if (ordinalOf(keyId, generation) !== undefined) await remove(keyId, [generation])
       }),
@@ -168,23 +169,6 @@ async function readFolder(folder: string): Promise<Map<string, Generations>> {
 
 function inOrder(generations: Generations): readonly string[] {
   return [...generations].sort(([, a], [, b]) => a - b).map(([name]) => name)
-}
-
-/** Runs tasks for the same key one after the other. */
-function createTurns() {
-  const last = new Map<string, Promise<unknown>>()
-  return {
-    async inTurn<T>(keyId: string, work: () => Promise<T>): Promise<T> {
-      const before = last.get(keyId) ?? Promise.resolve()
-      const mine = before.then(work, work)
-      last.set(keyId, mine)
-      try {
-        return await mine
-      } finally {
-        if (last.get(keyId) === mine) last.delete(keyId)
-      }
-    },
-  }
 }
 
 /** Names come from messages of others: one with a slash or a dot must not reach the file system. */
