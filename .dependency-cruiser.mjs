@@ -87,8 +87,8 @@ export default {
       comment:
         'Deciding takes no clock, no random and no I/O: all of it comes in with the command. Declarations are data.',
       severity: 'error',
-      from: { path: '^src/(?!sandbox/)([^/]+)/[^.]*(?:decider|events|state)\\.ts$' },
-      to: { pathNot: ['^src/core/', DECLARATIONS, '^src/$1/[^.]*(?:decider|events|state)\\.ts$'] },
+      from: { path: '^src/(?!sandbox/)([^/]+)/[^.]*(?:decider|events|intent|state)\\.ts$' },
+      to: { pathNot: ['^src/core/', DECLARATIONS, '^src/$1/[^.]*(?:decider|events|intent|state)\\.ts$'] },
     },
     {
       name: 'deciders-and-aggregates-are-pure',

@@ -15,7 +15,7 @@ import { type CheckRequests, type CountedSpends, checkRequests } from '../polici
 import { createLogClock, type LogClock } from '../policies/log-clock.ts'
 import type { Changes, LogFacts } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
-import type { AssetRef } from '../transactions/events.ts'
+import type { AssetRef } from '../transactions/intent.ts'
 import { readBuckets } from '../transactions/read-spent.ts'
 import { swapSpenders } from '../transactions/swap-target.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'

@@ -1,7 +1,7 @@
 /** What a call does, for its caller and for the log. */
 import { decodeValues } from '../chain/abi-decode.ts'
 import { spendsOf } from '../chain/spends.ts'
-import type { CallRecord } from '../transactions/events.ts'
+import type { CallRecord } from '../transactions/intent.ts'
 import type { DescribedCall } from './read-call.ts'
 
 /** Limit for the arguments, the events and the errors in the log each, bytes of JSON. */

@@ -6,7 +6,7 @@ import type { Rehearsed, RehearsedChange } from '../chain/rehearsed.ts'
 import type { Asset } from '../core/assets.ts'
 import { BursarError } from '../core/errors.ts'
 import { largest } from '../core/money.ts'
-import type { Outflow } from '../transactions/events.ts'
+import type { Outflow } from '../transactions/intent.ts'
 import type { DescribedCall } from './read-call.ts'
 
 /** Reads of one rehearsal. */

@@ -8,7 +8,7 @@ import { isDeployment } from '../chain/nft-collection.ts'
 import { COLLECTION_DEPLOYED_TOPIC, parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from '../chain/nft-logs.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { EffectRules } from '../transactions/effect-rules.ts'
-import type { Intent } from '../transactions/events.ts'
+import type { Intent } from '../transactions/intent.ts'
 import type { nft } from './declaration.ts'
 
 type Log = { readonly address: string; readonly topics: readonly string[]; readonly data: string }

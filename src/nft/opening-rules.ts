@@ -12,7 +12,7 @@ import {
 } from '../chain/nft-collection.ts'
 import type { SubjectType } from '../core/registry.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { Intent } from '../transactions/events.ts'
+import type { Intent } from '../transactions/intent.ts'
 import { callWithoutValue, type OpeningRules } from '../transactions/opening-rules.ts'
 import type { nft } from './declaration.ts'
 

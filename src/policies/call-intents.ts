@@ -9,7 +9,7 @@ import { nativeAsset } from '../core/assets.ts'
 import { largest } from '../core/money.ts'
 import type { Action } from '../core/policy.ts'
 import { type Spend, UNLIMITED } from '../core/spends.ts'
-import type { Intent as OpeningIntent } from '../transactions/events.ts'
+import type { Intent as OpeningIntent } from '../transactions/intent.ts'
 import { type Facts, movedOf, tokenMoved } from './facts.ts'
 import { ANY, ANYTHING, type Intent, intentOf, keyOf, unclear } from './intent.ts'
 

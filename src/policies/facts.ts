@@ -1,5 +1,5 @@
 /** What is known beside an event when it is judged, and what follows from it. Pure. */
-import type { AssetRef } from '../transactions/events.ts'
+import type { AssetRef } from '../transactions/intent.ts'
 import { ANYTHING, type Any, keyOf, type Moved, type Price } from './intent.ts'
 
 /** What is known beside the event, as of its time. */

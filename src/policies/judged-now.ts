@@ -1,7 +1,7 @@
 /** What a request is judged as now: the facts that its intents ask for, gathered with few questions. */
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { AssetRef } from '../transactions/events.ts'
+import type { AssetRef } from '../transactions/intent.ts'
 import type { Facts } from './facts.ts'
 import type { Judged, Price } from './intent.ts'
 

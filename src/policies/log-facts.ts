@@ -3,7 +3,7 @@
  * the request count. The API may have read a fact shortly before, so it can be asked for without the newest changes.
  */
 import type { Owner } from '../core/tenants.ts'
-import type { AssetRef } from '../transactions/events.ts'
+import type { AssetRef } from '../transactions/intent.ts'
 import type { Facts } from './facts.ts'
 
 /** The values of a fact, each from an event on, in the order of the log. */

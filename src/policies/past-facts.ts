@@ -5,7 +5,7 @@
 import type { ChainSettings } from '../chain/settings.ts'
 import { tokenAsset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
-import type { AssetRef } from '../transactions/events.ts'
+import type { AssetRef } from '../transactions/intent.ts'
 import { swapSpenders } from '../transactions/swap-target.ts'
 import type { Facts } from './facts.ts'
 import type { Price } from './intent.ts'

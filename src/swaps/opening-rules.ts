@@ -3,7 +3,7 @@ import { approvedSpender } from '../chain/erc20.ts'
 import { deployGuard } from '../chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { Intent, SwapIntent } from '../transactions/events.ts'
+import type { Intent, SwapIntent } from '../transactions/intent.ts'
 import { callWithoutValue, foreignParts, foreignSubject, type OpeningRules } from '../transactions/opening-rules.ts'
 import type { swaps } from './declaration.ts'
 

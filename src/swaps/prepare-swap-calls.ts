@@ -3,7 +3,7 @@
 import { encodeApprove } from '../chain/erc20.ts'
 import type { GasRules } from '../chain/forks.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { GasPriority, SwapIntent } from '../transactions/events.ts'
+import type { GasPriority, SwapIntent } from '../transactions/intent.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../transactions/prepare-transaction.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'

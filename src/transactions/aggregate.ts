@@ -8,7 +8,7 @@ import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcast
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
-import type { Fees, Intent } from './events.ts'
+import type { Fees, Intent } from './intent.ts'
 import { spendChanges } from './limits.ts'
 import {
   FINAL_STATES,

@@ -4,7 +4,8 @@ import type { Event } from '../core/messages.ts'
 import type { Recorded } from '../core/recorded.ts'
 import type { Opening } from '../core/registry.ts'
 import { TRANSACTION_TYPES } from '../declarations.ts'
-import type { Intent, LaterEvent } from './events.ts'
+import type { LaterEvent } from './events.ts'
+import type { Intent } from './intent.ts'
 
 export type OpeningEvent = { [Type in Opening]: Event<Type, Recorded<Intent>> }[Opening]
 export type TransactionEvent = OpeningEvent | LaterEvent

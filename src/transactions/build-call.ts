@@ -1,7 +1,7 @@
 /** Converts an intent to a call: the only place that knows what each kind of transaction does on chain. */
 import { encodeTransfer } from '../chain/erc20.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
-import type { Fees, Intent } from './events.ts'
+import type { Fees, Intent } from './intent.ts'
 
 export type Call = { readonly to: string; readonly value: bigint; readonly data: string }
 

@@ -8,18 +8,8 @@ import { assertNever } from '../core/never.ts'
 import { recorded } from '../core/recorded.ts'
 import type { Opening } from '../core/registry.ts'
 import type { TransactionEvent } from './all-events.ts'
-import type {
-  Failure,
-  GasPriority,
-  Inclusion,
-  Intent,
-  Lookalike,
-  Quote,
-  Recovered,
-  ReplacementPurpose,
-  SignedBytes,
-  TakenBy,
-} from './events.ts'
+import type { Failure, Inclusion, Lookalike, Recovered, ReplacementPurpose, SignedBytes, TakenBy } from './events.ts'
+import type { GasPriority, Intent, Quote } from './intent.ts'
 import { type Settling, settle } from './settle-decider.ts'
 import {
   evolve,

@@ -4,7 +4,7 @@
  */
 import type { ChainLogEntry } from '../chain/blocks.ts'
 import type { Declaration } from '../core/declaration.ts'
-import type { Intent } from './events.ts'
+import type { Intent } from './intent.ts'
 
 /** Whether the logs of its receipt show what the intent requests; `null` where no log would show it. Pure. */
 export type EffectRule = (intent: Intent, logs: readonly ChainLogEntry[]) => boolean | null

@@ -22,7 +22,7 @@ import { HoldRefused } from '../event-log/append.ts'
 import { amountFreed, heldFee } from './aggregate.ts'
 import { buildCall, type Call } from './build-call.ts'
 import { type EstimateGas, GAS_MARGIN_PERCENT } from './estimate-gas.ts'
-import type { Fees, GasPriority, Intent, Quote } from './events.ts'
+import type { Fees, GasPriority, Intent, Quote } from './intent.ts'
 import { isBeforeFork, mostSignable } from './spend-bounds.ts'
 import { type KnownTransaction, newestAttempt } from './state.ts'
 

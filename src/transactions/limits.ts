@@ -7,7 +7,7 @@ import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import { type LimitReached, limitTimeUnknown } from '../event-log/append.ts'
-import type { AssetRef, Intent } from './events.ts'
+import type { AssetRef, Intent } from './intent.ts'
 import type { TransactionState } from './state.ts'
 
 /** The part of the context that limits are read from. */

@@ -1,7 +1,7 @@
 /** What a request says of the account that it creates: on some forks that costs more than the transfer. Pure. */
 import { formatAmount } from '../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../core/networks.ts'
-import type { Intent } from './events.ts'
+import type { Intent } from './intent.ts'
 
 /** @returns a sentence with the most that it costs, or `null` if the transfer creates no account */
 export function costOfNewAccount({ reserved, network }: Pick<Intent, 'reserved' | 'network'>): string | null {

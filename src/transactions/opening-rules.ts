@@ -9,7 +9,7 @@ import type { Declaration } from '../core/declaration.ts'
 import type { SubjectType } from '../core/registry.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { transactions } from './declaration.ts'
-import type { Intent } from './events.ts'
+import type { Intent } from './intent.ts'
 
 /** What is wrong with an intent of a kind; `null` when it may be signed. */
 export type OpeningRule = (intent: Intent) => string | null

@@ -6,7 +6,7 @@ import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Opening, SubjectType } from '../core/registry.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { AssetRef, CallRecord, GasPriority, Intent, Outflow, Subject, SwapIntent } from './events.ts'
+import type { AssetRef, CallRecord, GasPriority, Intent, Outflow, Subject, SwapIntent } from './intent.ts'
 import {
   completeIntent,
   findPayer,

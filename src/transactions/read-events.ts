@@ -1,7 +1,8 @@
 /** Reads the amounts in event data: the only place where they change from digits to bigint. Pure. */
 import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
-import type { Fees, Inclusion, Intent, Quote } from './events.ts'
+import type { Inclusion } from './events.ts'
+import type { Fees, Intent, Quote } from './intent.ts'
 
 /** Spreads `data` and replaces: V8 copies an object so many times faster than what is left of one after destructuring. */
 export function readIntent(data: Recorded<Intent>): Intent {

@@ -12,7 +12,7 @@ import { isTransaction } from '../keys/is-transaction.ts'
 import { senderOf } from '../keys/sender-of.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
 import { contentOf } from './content.ts'
-import type { Fees } from './events.ts'
+import type { Fees } from './intent.ts'
 
 export type ShownTransaction = {
   readonly nonce: number

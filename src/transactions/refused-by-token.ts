@@ -7,7 +7,7 @@ import { readCount, toQuantity } from '../chain/hex.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { returnsFalse } from '../chain/returns-false.ts'
 import type { GasRequest } from './estimate-gas.ts'
-import type { Intent } from './events.ts'
+import type { Intent } from './intent.ts'
 
 /**
  * In the order of the requests, each a token transfer. False when nothing is known (no answer, a revert, a node that

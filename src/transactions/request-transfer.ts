@@ -13,7 +13,7 @@ import type { Environment } from '../core/networks.ts'
 import { onceEach } from '../core/once-each.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accepted } from '../event-log/accept.ts'
-import type { GasPriority, Intent } from './events.ts'
+import type { GasPriority, Intent } from './intent.ts'
 import {
   completeIntent,
   explainRefusal,

@@ -1,6 +1,7 @@
 /** What becomes of a mined transaction that has its confirmations. Pure. */
 import type { TransactionEvent } from './all-events.ts'
-import type { Failure, Inclusion, Intent } from './events.ts'
+import type { Failure, Inclusion } from './events.ts'
+import type { Intent } from './intent.ts'
 import type { KnownTransaction } from './state.ts'
 
 export type Settling = Pick<Failure, 'revertedBy'> & {

@@ -6,7 +6,7 @@
 import { TAG_ROOM_WEI } from '../chain/fees.ts'
 import { GAS_BOUNDS, type GasRules } from '../chain/forks.ts'
 import { largest, smallest } from '../core/money.ts'
-import type { Fees, Intent } from './events.ts'
+import type { Fees, Intent } from './intent.ts'
 
 type Reserved<Field extends keyof Intent['reserved']> = { readonly reserved: Pick<Intent['reserved'], Field> }
 type Reserving = Reserved<'gasLimit'> & Pick<Intent, 'data' | 'call' | 'swap'>

@@ -7,10 +7,7 @@ import { TRANSACTION_TYPES } from '../declarations.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
 import type {
   Failure,
-  Fees,
-  GasPriority,
   Inclusion,
-  Intent,
   LaterEvent,
   Lookalike,
   Recovered,
@@ -18,6 +15,7 @@ import type {
   SettledState,
   SignedBytes,
 } from './events.ts'
+import type { Fees, GasPriority, Intent } from './intent.ts'
 import { readFees, readInclusion, readIntent } from './read-events.ts'
 
 /** States from which the transaction may still be mined or signed. */

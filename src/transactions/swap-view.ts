@@ -1,8 +1,9 @@
 /** What a swap exchanges, in the form of the API. Pure. */
 import { formatAmount } from '../core/money.ts'
 import type { View } from '../http/view.ts'
-import type { Failure, RecordedLogs, SwapIntent } from './events.ts'
+import type { Failure, RecordedLogs } from './events.ts'
 import { executedSwap, missingOf } from './executed-swap.ts'
+import type { SwapIntent } from './intent.ts'
 import { isGuessed } from './swap-failure.ts'
 import type { swapSchema } from './swap-schemas.ts'
 

@@ -8,7 +8,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { largest } from '../core/money.ts'
-import type { Fees } from './events.ts'
+import type { Fees } from './intent.ts'
 import type { KnownTransaction } from './state.ts'
 
 /** The wei per gas that the tag of one fee may add; quotes have room for both (`TAG_ROOM_WEI`). */

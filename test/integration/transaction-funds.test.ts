@@ -3,7 +3,7 @@
  * recorded, on a real PostgreSQL.
  */
 import t, { type Test } from 'tap'
-import type { Fees } from '../../src/transactions/events.ts'
+import type { Fees } from '../../src/transactions/intent.ts'
 import { newestAttempt } from '../../src/transactions/state.ts'
 import { type LaneStage, withLane } from '../support/lane-stage.ts'
 import { matchExactly } from '../support/match-exactly.ts'

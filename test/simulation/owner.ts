@@ -2,7 +2,7 @@
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
-import type { Intent } from '../../src/transactions/events.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import { ASSET, untilObserved } from './balances.ts'
 import { REVERTING, UNIT_WEI } from './chain.ts'
 import { createLogPort, type PortsOf } from './ports.ts'

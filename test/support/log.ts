@@ -8,7 +8,7 @@ import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { type Accept, createAccept } from '../../src/event-log/accept.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createWakeUps, type WakeUps } from '../../src/event-log/wake-ups.ts'
-import type { Intent } from '../../src/transactions/events.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import { withDatabase } from './postgres.ts'
 
 export type TestLog = {

@@ -1,7 +1,7 @@
 /** Contract calls that depend on each other, opened on a running service: no route opens such. */
 import { createApiContext } from '../../src/compose/api-context.ts'
 import type { Kernel } from '../../src/compose/kernel.ts'
-import type { CallRecord } from '../../src/transactions/events.ts'
+import type { CallRecord } from '../../src/transactions/intent.ts'
 import { prepareCall } from '../../src/transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../src/transactions/prepare-transaction.ts'
 import type { LoadWallet } from './load.ts'

@@ -9,7 +9,7 @@ import { readPolicy } from '../../src/policies/read-policy.ts'
 import { policyBody } from '../../src/policies/schemas.ts'
 import type { SentPolicy, SentRule } from '../../src/policies/sent-policy.ts'
 import { judgedTransaction, type OpeningFacts } from '../../src/policies/transaction-intents.ts'
-import type { AssetRef, Intent } from '../../src/transactions/events.ts'
+import type { AssetRef, Intent } from '../../src/transactions/intent.ts'
 
 export const ETH: AssetRef = { assetId: 'eip155:1/slip44:60', symbol: 'ETH', decimals: 18, contract: null }
 export const USDC: AssetRef = token('0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USDC', 6)

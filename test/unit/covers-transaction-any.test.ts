@@ -5,7 +5,7 @@ import { encodeTransfer } from '../../src/chain/erc20.ts'
 import { recorded } from '../../src/core/recorded.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { coversTransaction } from '../../src/transactions/covers.ts'
-import type { Intent } from '../../src/transactions/events.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import {
   cancellation,

@@ -15,7 +15,8 @@ import { collectionSalt, deployCollection, deployFactory, FACTORY_ADDRESS } from
 import { nftEffects } from '../../src/nft/effects.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { outcomeOf } from '../../src/transactions/dependency.ts'
-import type { Inclusion, Intent } from '../../src/transactions/events.ts'
+import type { Inclusion } from '../../src/transactions/events.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import { transferIntent } from '../support/log.ts'
 import { collectionConfig } from '../support/nft-chain.ts'
 

@@ -18,7 +18,7 @@ import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import { OPENINGS } from '../../src/declarations.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
-import type { Intent } from '../../src/transactions/events.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import { fold, golden } from '../support/recorded-transactions.ts'
 
 const THIEF = '0x000000000000000000000000000000000000dEaD'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { encodeMint, encodeMintBatch } from '../../src/chain/nft.ts'
 import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
-import type { SwapIntent } from '../../src/transactions/events.ts'
+import type { SwapIntent } from '../../src/transactions/intent.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALICE,

@@ -10,7 +10,7 @@ import {
   type GuardedSwap,
 } from '../../src/chain/swap-guard.ts'
 import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
-import type { Intent, SwapIntent } from '../../src/transactions/events.ts'
+import type { Intent, SwapIntent } from '../../src/transactions/intent.ts'
 import { swapFailure } from '../../src/transactions/swap-failure.ts'
 import { swapTargetProblem } from '../../src/transactions/swap-target.ts'
 import { fold, golden } from '../support/recorded-transactions.ts'

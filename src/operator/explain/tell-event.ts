@@ -5,14 +5,13 @@ import { formatAmount } from '../../core/money.ts'
 import { assertNever } from '../../core/never.ts'
 import type {
   Failure,
-  Fees,
   Inclusion,
-  Intent,
   LaterEvent,
   ReplacementPurpose,
   TransactionCancelled,
 } from '../../transactions/events.ts'
 import { executedSwap, missingOf } from '../../transactions/executed-swap.ts'
+import type { Fees, Intent } from '../../transactions/intent.ts'
 import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
 import { shownFailureCode } from '../../transactions/swap-failure.ts'
 import type { WalletKey } from '../../wallets/events.ts'
