@@ -1,9 +1,11 @@
 /**
  * A node that answers for some senders after 30 seconds delays no other lane: their waits are compared with those of a run
- * without it, and all of them are sent before it.
+ * without it, and all of them are sent before it. A lane whose question went to the node in one batch with the first
+ * question of a slow one waits for the patience of the batch, and then asks alone.
  */
 import { Transaction } from 'ethers'
 import t from 'tap'
+import { PATIENCE_MS } from '../../src/chain/asked-together.ts'
 import { auditChain } from '../support/chain-audit.ts'
 import { createTimer, mustNotGrow, summary } from '../support/hash-waits.ts'
 import type { LoadWallet } from '../support/load.ts'
@@ -63,28 +65,40 @@ for (const [what, methods] of [
     const { node, before } = await withNodeProxyBefore(t)
     const stage = await withStage(t, { nodes: before, env })
     const others = await stage.service.makeWallets(OTHERS)
-    const slow = await stage.service.makeWallets(ROUNDS)
+    const slow = await stage.service.makeWallets(2 * ROUNDS)
     const { waitsOf, answers } = createTimer()
     const senders = others.map((wallet) => ({ api: stage.service.api, wallets: [wallet] }))
     /** Each of the others sends, again and again. */
-    async function measure(beforeRound: (round: number) => Promise<void> = async () => undefined): Promise<number[]> {
+    async function measure(round: (send: () => Promise<number[]>) => Promise<number[]>): Promise<number[]> {
       const waits: number[] = []
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const [, own] = await Promise.all([beforeRound(round), waitsOf(senders, 1)])
-        waits.push(...own)
-      }
+      for (let n = 0; n < ROUNDS; n += 1) waits.push(...(await round(() => waitsOf(senders, 1))))
       return waits
     }
-    await measure() // Everything is compiled, read and connected.
-    const alone = await measure()
+    await measure((send) => send()) // Everything is compiled, read and connected.
+    const alone = await measure((send) => send())
 
-    node.decide = (calls) => (isAbout(calls, slow, methods) ? { type: 'late', ms: LATE_MS } : { type: 'pass' })
+    let isAsked: () => void = () => undefined
+    node.decide = (calls) => {
+      if (!isAbout(calls, slow, methods)) return { type: 'pass' }
+      isAsked()
+      return { type: 'late', ms: LATE_MS }
+    }
     const ids = new Map<string, LoadWallet>()
-    const beside = await measure(async (round) => {
-      const wallet = slow[round] as LoadWallet
+    const sendSlow = async () => {
+      const wallet = slow[ids.size] as LoadWallet
       ids.set(await stage.send(wallet, '0.5'), wallet)
+    }
+    const beside = await measure(async (send) => {
+      const asked = new Promise<void>((resolve) => {
+        isAsked = resolve
+      })
+      await Promise.all([asked, sendSlow()])
+      return send()
     })
+    const together = await measure(async (send) => (await Promise.all([send(), sendSlow()]))[0])
     mustNotGrow(t, `${OTHERS} lanes`, { alone, beside, ratio: RATIO })
+    t.comment(`p90 of those that ask at the same time: ${Math.round(summary(together).p90)} ms`)
+    t.ok(summary(together).p90 <= RATIO * summary(alone).p90 + PATIENCE_MS, 'they wait for the patience of a batch')
     t.ok(summary(beside).longest - summary(alone).longest < LATE_MS / 2, 'nobody waits for it')
     await eventually(() => (node.told.get('late') ?? 0) > 0)
     await eventually(async () => (await statesOf(stage, others)).join() === 'submitted')
