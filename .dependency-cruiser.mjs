@@ -51,7 +51,7 @@ export default {
       comment:
         'The list imports every capability: whoever imports it depends on all of them. Its types are in core/registry.ts.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/(compose|sandbox)/', READERS_OF_THE_LIST] },
+      from: { path: '^src/', pathNot: ['^src/compose/', READERS_OF_THE_LIST] },
       to: { path: DECLARATIONS },
     },
     {
