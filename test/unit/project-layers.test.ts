@@ -87,8 +87,21 @@ const PLANTS: readonly Plant[] = [
   ours('kernel-imports-core-alone', 'src/chain/planted.ts', 'src/event-log'),
   ours('kernel-imports-core-alone', 'src/event-log/planted.ts', 'src/jobs'),
   ours('kernel-imports-core-alone', 'src/jobs/planted.ts', 'src/transactions'),
-  { rule: 'few-read-the-list-of-declarations', at: 'src/jobs/planted-queues.ts', imports: '../declarations.ts' },
-  { rule: 'few-read-the-list-of-declarations', at: 'src/balances/planted-ids.ts', imports: '../declarations.ts' },
+  {
+    rule: 'only-compose-reads-the-list-of-declarations',
+    at: 'src/jobs/planted-queues.ts',
+    imports: '../declarations.ts',
+  },
+  {
+    rule: 'only-compose-reads-the-list-of-declarations',
+    at: 'src/balances/planted-ids.ts',
+    imports: '../declarations.ts',
+  },
+  {
+    rule: 'only-compose-reads-the-list-of-declarations',
+    at: 'src/transactions/planted-kinds.ts',
+    imports: '../declarations.ts',
+  },
   ours('capability-imports-kernel-transactions-and-wallets', 'src/balances/planted.ts', 'src/access'),
   ours('transactions-and-wallets-import-no-capability', 'src/wallets/planted.ts', 'src/balances'),
   ours('deciders-events-and-states-import-core-alone', 'src/wallets/planted-decider.ts', 'src/event-log'),
