@@ -10,6 +10,37 @@ const CAPABILITY_TYPES = '^src/(capability|context|api-context)\\.ts$'
 /** Folders that are neither kernel nor capability. Every other folder of src/ is a capability. */
 const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
+/**
+ * The capabilities, and which others each of them uses. Whoever imports another one names it here; what joins two that do not
+ * name each other stands in compose. Everybody may use what is under `SHARED`.
+ */
+export const USES = {
+  access: ['transactions'],
+  activity: ['transactions', 'wallets'],
+  assets: ['transactions'],
+  audit: ['transactions', 'wallets'],
+  balances: ['transactions', 'wallets'],
+  'contract-calls': ['transactions'],
+  feed: ['transactions'],
+  follower: ['transactions'],
+  'key-rotation': ['wallets'],
+  'mpc-wallets': ['transactions', 'wallets'],
+  nft: ['transactions', 'wallets'],
+  operator: ['transactions', 'wallets'],
+  policies: ['transactions'],
+  quotas: [],
+  recovery: ['transactions', 'wallets'],
+  replay: [],
+  requests: [],
+  restores: [],
+  signatures: ['transactions', 'wallets'],
+  swaps: ['transactions', 'wallets'],
+  transactions: ['wallets'],
+  wallets: ['transactions'],
+  webhooks: [],
+}
+/** What every capability may import. */
+const SHARED = `core|${KERNEL}|generated|contracts|http|cli`
 /** The composition roots: they connect modules that may not import each other. */
 const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
 /** Routes and the schemas of their requests and responses; public events with the schemas of their data. */
@@ -52,33 +83,23 @@ export default {
       from: { path: '^src/', pathNot: '^src/compose/' },
       to: { path: DECLARATIONS },
     },
-    {
-      name: 'capability-imports-kernel-transactions-and-wallets',
-      comment: 'Of the other capabilities only transactions and wallets may be known.',
+    ...Object.entries(USES).map(([folder, uses]) => ({
+      name: 'capability-imports-what-it-names',
+      comment:
+        'A capability that may know another one says so in USES: all others can be taken out without touching it.',
       severity: 'error',
-      from: { path: CAPABILITY, pathNot: '^src/(transactions|wallets)/' },
+      from: { path: `^src/${folder}/` },
       to: {
         path: '^src/',
-        pathNot: [
-          `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`,
-          '^src/$1/',
-          CAPABILITY_TYPES,
-        ],
+        pathNot: [`^src/(${SHARED})/`, `^src/(${[folder, ...uses].join('|')})/`, CAPABILITY_TYPES, DECLARATIONS],
       },
-    },
+    })),
     {
-      name: 'transactions-and-wallets-import-no-capability',
-      comment: 'What everybody may know, knows only the other one of the two.',
+      name: 'every-capability-is-named',
+      comment: 'A folder that stands neither in USES nor in GROUND imports no capability.',
       severity: 'error',
-      from: { path: '^src/(transactions|wallets)/' },
-      to: {
-        path: '^src/',
-        pathNot: [
-          `^src/(core|${KERNEL}|generated|contracts|transactions|wallets|http|cli)/`,
-          CAPABILITY_TYPES,
-          DECLARATIONS,
-        ],
-      },
+      from: { path: CAPABILITY, pathNot: `^src/(${Object.keys(USES).join('|')})/` },
+      to: { path: '^src/', pathNot: [`^src/(${SHARED})/`, '^src/$1/', CAPABILITY_TYPES, DECLARATIONS] },
     },
     {
       name: 'deciders-events-and-states-import-core-alone',
