@@ -105,7 +105,11 @@ export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
   transaction: withOpenings(transactions.streams.transaction),
 }
 
-export const CATALOGUE: Catalogue = { scopes: SCOPES, streams: STREAMS }
+export const CATALOGUE: Catalogue = {
+  scopes: SCOPES,
+  streams: STREAMS,
+  errors: ALL.flatMap(({ errors = [] }) => errors),
+}
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */
 export const QUEUE_LIMITS = merged(
