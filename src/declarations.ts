@@ -34,6 +34,7 @@ import type {
 import { eventLog } from './event-log/declaration.ts'
 import { feed } from './feed/declaration.ts'
 import { follower } from './follower/declaration.ts'
+import { http } from './http/declaration.ts'
 import { keys } from './keys/declaration.ts'
 import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
@@ -68,6 +69,7 @@ const DECLARATIONS: Declared = {
   restores,
   'event-log': eventLog,
   keys,
+  http,
 }
 
 const ALL: readonly Declaration[] = Object.values(DECLARATIONS)
@@ -116,6 +118,11 @@ export const CATALOGUE: Catalogue = {
   scopes: SCOPES,
   streams: STREAMS,
   errors: ALL.flatMap(({ errors = [] }) => errors),
+  metrics: {
+    counters: merged(ALL.map(({ counters }) => counters)),
+    timers: merged(ALL.map(({ timers }) => timers)),
+    levels: merged(ALL.map(({ levels }) => levels)),
+  },
 }
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */
