@@ -71,9 +71,9 @@ export type StreamDeclaration = {
 }
 
 /** How transactions of a kind begin. The event has the intent as its data and is of the stream of the transaction. */
-export type OpeningDeclaration = {
+export type OpeningDeclaration<Type extends string = string> = {
   /** The type of the transaction in the API. */
-  readonly type: string
+  readonly type: Type
   /** The processes that append the event. */
   readonly writers: readonly DatabaseRole[]
   /** The shape of the intent when the event was first written. It never changes: older intents are upcast from there. */
