@@ -187,20 +187,6 @@ t.test(
   },
 )
 
-t.test('every tag of an operation is declared with a description', async (t) => {
-  const { tags = [], paths = {} } = app.swagger() as {
-    readonly tags?: readonly { readonly name: string }[]
-    readonly paths?: Readonly<Record<string, Readonly<Record<string, { readonly tags?: readonly string[] }>>>>
-  }
-  const declared = new Set(tags.map(({ name }) => name))
-  const used = Object.values(paths).flatMap((path) => Object.values(path).flatMap((operation) => operation.tags ?? []))
-  t.ok(used.length > 100, `${used.length} operations`)
-  t.strictSame(
-    [...new Set(used)].filter((tag) => !declared.has(tag)),
-    [],
-  )
-})
-
 t.test('docs/openapi.json, docs/errors.md and docs/events.md are those that npm run openapi writes', async (t) => {
   const { openapiFile, errorsPage, eventsPage } = (await import('../../scripts/api-pages.mjs')) as {
     openapiFile: (document: object) => string
