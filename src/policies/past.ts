@@ -65,6 +65,7 @@ export type FindOutside = (after: Place, most: number) => Promise<readonly Outsi
 export type PastSource = Required<PastWords> & {
   /** Of each category of streams. */
   readonly schemas: ReadonlyMap<string, EventSchemas<string>>
+  readonly mintedTo: Facts['mintedTo']
 }
 
 export type PastStep =
@@ -132,7 +133,7 @@ export function createPast(
     const priceOf = (assetId: string) =>
       aged(recorded(assetId) ?? (policy?.prices === undefined || isAnyPrice ? known.priceOf(assetId) : null))
     const tags = policy?.tags ?? (walletId === null ? [] : known.walletOf(walletId).tags) ?? []
-    return { ...known.facts, actor, tags, priceOf }
+    return { ...known.facts, mintedTo: source.mintedTo, actor, tags, priceOf }
   }
 
   function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {
