@@ -10,7 +10,6 @@ import { balances } from './balances/declaration.ts'
 import { contractCalls } from './contract-calls/declaration.ts'
 import {
   type Declaration,
-  type OpeningDeclaration,
   type QueueLimits,
   type ReadModelKind,
   type StreamDeclaration,
@@ -22,14 +21,12 @@ import type {
   Catalogue,
   Declared,
   IdKind,
-  Opening,
   QueueName,
   ReadModel,
   Scope,
   SubjectType,
   Table,
   TaskName,
-  TransactionType,
 } from './core/registry.ts'
 import { eventLog } from './event-log/declaration.ts'
 import { feed } from './feed/declaration.ts'
@@ -43,6 +40,7 @@ import { restores } from './restores/declaration.ts'
 import { signatures } from './signatures/declaration.ts'
 import { swaps } from './swaps/declaration.ts'
 import { transactions } from './transactions/declaration.ts'
+import { type Kinds, nameKinds } from './transactions/kinds.ts'
 import { wallets } from './wallets/declaration.ts'
 import { webhooks } from './webhooks/declaration.ts'
 
@@ -94,17 +92,12 @@ export const READ_MODELS = Object.fromEntries(
 export const READ_MODEL_NAMES = Object.keys(READ_MODELS).sort() as readonly ReadModel[]
 
 /** The events that open transactions. */
-export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Readonly<Record<Opening, OpeningDeclaration>>
+export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Kinds
 
 /** The type of the transaction that each of them opens. */
-export const TRANSACTION_TYPES = mapValues(OPENINGS, ({ type }) => type) as Readonly<Record<Opening, TransactionType>>
+export const TRANSACTION_TYPES = mapValues(OPENINGS, ({ type }) => type)
 
-/** The types of transactions whose logs are recorded when they are mined. */
-export const LOGGED_TYPES: ReadonlySet<string> = new Set(
-  Object.values(OPENINGS).flatMap(({ type, keepsLogs }) => (keepsLogs ? [type] : [])),
-)
-
-export const SUBJECT_TYPES = ALL.flatMap(({ subjects = [] }) => subjects) as readonly SubjectType[]
+nameKinds(OPENINGS, ALL.flatMap(({ subjects = [] }) => subjects) as readonly SubjectType[])
 
 /** Every category of streams. */
 export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
@@ -112,7 +105,11 @@ export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
   transaction: withOpenings(transactions.streams.transaction),
 }
 
-export const CATALOGUE: Catalogue = { scopes: SCOPES, streams: STREAMS }
+export const CATALOGUE: Catalogue = {
+  scopes: SCOPES,
+  streams: STREAMS,
+  errors: ALL.flatMap(({ errors = [] }) => errors),
+}
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */
 export const QUEUE_LIMITS = merged(

@@ -49,6 +49,28 @@ export const access = {
     },
   },
   tasks: ['api-key-expiry'],
+  errors: {
+    validation_error: {
+      excludes_caller: 'Add the address of the request to the list, or send `force` true.',
+      expires_in_the_past: 'Use a time in the future.',
+      expiry_widened: 'Create another API key: an expiry can only become earlier.',
+      invalid_range: 'Send an IP address or a CIDR range without bits behind its prefix.',
+      limits_with_scope: 'Leave the scopes that the message names out, or send no limits of amounts.',
+    },
+    permission_error: {
+      beyond_own_key: 'Give only what the API key of the request holds.',
+    },
+    not_found: {
+      api_key_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      api_key_ended: 'Create another API key: this one was revoked or has expired.',
+      api_key_rotated: 'Rotate the API key that replaces it: `details.rotated_to`.',
+    },
+    policy_error: {
+      key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

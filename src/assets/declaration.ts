@@ -23,6 +23,22 @@ export const assets = {
       events: { AssetRegistered: ['api'], AssetRemoved: ['api'] } satisfies EventWriters<AssetEvent>,
     },
   },
+  errors: {
+    validation_error: {
+      invalid_asset_id: 'Use an `asset_id` from `GET /v1/assets`.',
+      not_a_token: 'Use the address of an ERC-20 contract on this network.',
+      unknown_asset: 'Use an asset from `GET /v1/assets`, or register the token.',
+    },
+    not_found: {
+      asset_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      ambiguous_asset: 'Use the contract address instead of the symbol.',
+      asset_has_pending_transactions: 'Wait for the pending transactions of the asset.',
+      asset_not_registered: 'Only tokens that you registered can be removed.',
+      token_unreadable: 'Try again later: the token contract cannot be read.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

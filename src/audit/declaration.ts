@@ -38,6 +38,15 @@ export const audit = {
       grants: readBy(['api', 'signer'], { auditor: 'SELECT, UPDATE', operator: 'SELECT, UPDATE' }),
     },
   },
+  errors: {
+    not_found: {
+      checkpoint_not_found: 'Try again later: no checkpoint has been signed yet.',
+      event_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      event_not_signed_yet: 'Try again after the next checkpoint.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -30,6 +30,14 @@ export const balances = {
   },
   // A wallet waits for its first balance, or a tenant's wallets for that of a token.
   queues: { observe: { limits: LANE_LIMITS } },
+  errors: {
+    not_found: {
+      balance_not_observed: 'Use a later time: the balance was not known at this time.',
+    },
+    chain_error: {
+      token_silent: 'Check the token: its contract returned no balance.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -84,7 +84,7 @@ export type Api = { readonly app: App; readonly problem: () => string | null }
  * @param add what the sandbox adds; production adds nothing
  */
 export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<Api> {
-  const { config, logger, metrics, clock, newId } = kernel
+  const { config, catalogue, logger, metrics, clock, newId } = kernel
   const composed = createApiContext(kernel)
   const additions = add(composed)
   const ctx = { ...composed, fundIssuer: additions.fundIssuer }
@@ -118,6 +118,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     logger,
     metrics,
     routes,
+    catalogue,
     clock,
     newId,
     quotas,

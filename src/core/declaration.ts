@@ -3,6 +3,7 @@
  * database roles and the API read it from the list in `src/declarations.ts`. Behaviour is in `capability.ts`.
  */
 import type { DatabaseRole, TableGrants } from './database-roles.ts'
+import type { ErrorActions } from './errors.ts'
 import type { Guard } from './scopes.ts'
 
 /**
@@ -70,9 +71,9 @@ export type StreamDeclaration = {
 }
 
 /** How transactions of a kind begin. The event has the intent as its data and is of the stream of the transaction. */
-export type OpeningDeclaration = {
+export type OpeningDeclaration<Type extends string = string> = {
   /** The type of the transaction in the API. */
-  readonly type: string
+  readonly type: Type
   /** The processes that append the event. */
   readonly writers: readonly DatabaseRole[]
   /** The shape of the intent when the event was first written. It never changes: older intents are upcast from there. */
@@ -125,6 +126,8 @@ export type Declaration = {
   readonly queues?: Readonly<Record<string, QueueDeclaration>>
   /** Tasks that one dispatcher repeats, while it holds the lease of this name. */
   readonly tasks?: readonly string[]
+  /** The error codes that it alone raises, and those that others raise about its resources. */
+  readonly errors?: ErrorActions
 }
 
 /** Limits of queues whose jobs drain a lane, or all lanes of a partition. */

@@ -19,6 +19,9 @@ export type ErrorType =
   | 'unavailable'
   | 'internal_error'
 
+/** What a caller should do: by type, then by code. A code with two types is under both. */
+export type ErrorActions = Readonly<Partial<Record<ErrorType, Readonly<Record<string, string>>>>>
+
 /** One problem, as the API returns it. */
 export type ErrorItem = {
   readonly type: ErrorType

@@ -6,6 +6,7 @@
  * is listed and not registered.
  */
 import type { Declaration, QueueLimits, StreamDeclaration } from './declaration.ts'
+import type { ErrorActions } from './errors.ts'
 
 /** By folder. A declaration adds itself: `declare module '../core/registry.ts' { interface Declared { … } }`. */
 // biome-ignore lint/suspicious/noEmptyInterface: declarations are merged into it.
@@ -49,4 +50,6 @@ export type Catalogue = {
   readonly scopes: readonly Scope[]
   /** Every category of streams. */
   readonly streams: Readonly<Record<string, StreamDeclaration>>
+  /** The error codes of each capability. */
+  readonly errors: readonly ErrorActions[]
 }

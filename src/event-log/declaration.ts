@@ -44,6 +44,15 @@ export const eventLog = {
     },
     role_rights: { beside: 'which events each database role can append; npm run migrate writes it', grants: {} },
   },
+  errors: {
+    conflict: {
+      broken_chain: 'Write to the operator: the resource cannot be changed until the log was examined.',
+    },
+    unavailable: {
+      database_busy: 'Try again.',
+      limit_time_unknown: 'Try again when the network works: its newest block is too old.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -4,6 +4,15 @@ import type { Declaration } from '../core/declaration.ts'
 export const feed = {
   name: 'feed',
   scopes: ['events:read'],
+  errors: {
+    validation_error: {
+      unknown_event: 'Use the id of one of your events.',
+      unknown_event_type: 'Use a type from docs/events.md.',
+    },
+    rate_limit_error: {
+      too_many_streams: 'Close an event stream, or read pages without `wait`.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/ids.ts'
-import type { NewId } from '../core/registry.ts'
+import type { Catalogue, NewId } from '../core/registry.ts'
 import { type AsOfEvent, addAsOfEvent } from './as-of-event.ts'
 import type { Gate } from './auth.ts'
 import { DEFAULT_BODY } from './body-limits.ts'
@@ -66,6 +66,8 @@ export async function buildApp(parts: {
   readonly countRequest: Gate['countRequest']
   readonly quotas: TenantQuotas
   readonly routes: readonly Routes[]
+  /** What capabilities declare about the API document. */
+  readonly catalogue: Pick<Catalogue, 'errors'>
   /** The public events that the API document describes. */
   readonly events: readonly DocumentedEvent[]
   readonly asOfEvent: AsOfEvent
@@ -101,7 +103,7 @@ export async function buildApp(parts: {
   app.addHook('onRoute', pathBook.note)
   observeRequests(app, { metrics, logger: settings.logRequests ? parts.logger : null })
 
-  await addOpenApi(app, { version: parts.version, gate, events: parts.events })
+  await addOpenApi(app, { version: parts.version, gate, events: parts.events, catalogue: parts.catalogue })
   addDocsPage(app, gate)
   app.addHook('onRoute', addAsOfEvent(parts.asOfEvent))
   app.addHook('onRoute', enforceTenantQuotas(parts.quotas))

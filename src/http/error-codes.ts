@@ -1,142 +1,63 @@
 /**
- * Every error code of the API, with what a caller should do about it. The reference page docs/errors.md and the enum of
- * the API document are generated from it. A test compares it with the codes in the sources.
+ * Every error code of the API, with what a caller should do about it: those of capabilities are in their declarations, and those of
+ * the edge, the core and the chain are here, with those that several capabilities raise. The reference page docs/errors.md and
+ * the enum of the API document are generated from the union. A test compares it with the codes in the sources.
  */
-import type { ErrorType } from '../core/errors.ts'
+import type { ErrorActions, ErrorType } from '../core/errors.ts'
 import { QUOTAS } from '../core/quotas.ts'
 import { statusOf } from './error-status.ts'
 
-/** By type, then by code: what to do. A code with two types is listed under both. */
-const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
+const SHARED: ErrorActions = {
   validation_error: {
-    ambiguous_function: 'Send the signature of the function: `details.candidates` has all of them.',
-    ambiguous_start: 'Send `after` or `from`, not both.',
-    amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
     amount_too_large: 'Send a smaller amount.',
-    amount_zero: 'Send an amount greater than 0.',
-    approval_unavailable: 'Use `deny`, or keep the draft: nobody can approve yet.',
     bad_checksum: 'Correct the address: its EIP-55 checksum does not match.',
     body_required: 'Send a JSON object as the body.',
     body_too_large: 'Send a smaller body. The limit is in the message.',
-    call_reverts: 'Correct the call: `details.revert` has the decoded error. Or send `gas_limit`.',
-    chain_id_mismatch: 'Use the chain id of the wallet in `domain.chainId`.',
-    domain_mismatch: 'Declare `EIP712Domain` with the fields of `domain`, or omit it.',
     duplicate: 'Remove the repeated item.',
     duplicate_field: 'Send each field once.',
     duplicate_header: 'Send the header once.',
-    duplicate_token: 'Name each token once.',
     empty_range: 'Send a `to` that is later than `from`.',
-    encrypted_identity: 'Send an age recipient, not an encrypted identity.',
-    excludes_caller: 'Add the address of the request to the list, or send `force` true.',
     exceeds_balance: 'Send at most what the wallet holds.',
-    expired: 'Use a time in the future.',
-    expires_in_the_past: 'Use a time in the future.',
-    expiry_widened: 'Create another API key: an expiry can only become earlier.',
     headers_too_large: 'Send fewer or shorter headers.',
-    insufficient_liquidity: 'Swap a smaller amount.',
     invalid: 'Correct the field as the message says.',
     invalid_abi: 'Correct the fragment of the ABI, or the signature.',
     invalid_address: 'Send an address: 0x and 40 hexadecimal digits.',
     invalid_amount: 'Send the amount as a decimal string.',
-    invalid_asset_id: 'Use an `asset_id` from `GET /v1/assets`.',
     invalid_bytes: 'Send bytes as 0x and hexadecimal digits.',
-    invalid_cid: 'Use the CID at the end of a `metadata_uri`.',
     invalid_cursor: 'Use the unchanged `next_cursor` of the same list, or omit the cursor.',
-    invalid_field_name: 'Use a valid EIP-712 field name.',
     invalid_format: 'Send the field in the format that the message names.',
     invalid_hex: 'Send 0x and an even number of hexadecimal digits.',
     invalid_id: 'Use an id that this API returned.',
     invalid_idempotency_key: 'Send 1 to 255 visible ASCII characters, once.',
-    invalid_identity: 'Send an age recipient.',
-    invalid_image_uri: 'Use an http, https, ipfs or data:image URI.',
     invalid_integer: 'Send an integer.',
-    invalid_range: 'Send an IP address or a CIDR range without bits behind its prefix.',
-    invalid_recipient: 'Send an age X25519 recipient.',
-    invalid_royalty: 'Send 0 to 50 with at most 2 decimals.',
-    invalid_signatures: 'Send ["v1"] or ["v1", "v1a"], or omit the field.',
     invalid_text: 'Remove the characters that the message names.',
     invalid_time: 'Send an ISO 8601 time with a time zone.',
-    invalid_token_id: 'Send the token id as decimal digits.',
-    invalid_type: 'Use an EIP-712 type, or declare it in `types`.',
-    invalid_type_name: 'Use a valid EIP-712 type name.',
     invalid_url: 'Send an absolute URL as the message says.',
-    limits_with_scope: 'Leave the scopes that the message names out, or send no limits of amounts.',
     malformed_json: 'Correct the JSON of the body.',
     malformed_request: 'Correct the HTTP request.',
     malformed_url: 'Correct the percent-encoding of the path.',
-    message_too_large: 'Send a shorter message.',
-    mpc_not_exportable: 'Use an hd wallet: keys of mpc wallets cannot be exported.',
-    mpc_only: 'Use an mpc wallet, or omit the field.',
-    network_mismatch: 'Use the network of the wallet, or omit the network.',
     network_not_configured: 'Use a configured network, or ask the operator to configure it.',
-    no_price_feed: 'Swap assets with a price feed, or ask the operator to set one.',
-    no_route: 'Swap other assets: no exchange of the network has a pool for them.',
-    not_a_contract: 'Use the address of a contract that is deployed on this network.',
-    not_a_token: 'Use the address of an ERC-20 contract on this network.',
     not_allowed: 'Use an allowed value, or omit the field, as the message says.',
-    not_holder: 'Send the token from the wallet that holds it.',
-    not_payable: 'Omit `value`: the function is not payable.',
-    not_transferable: 'The tokens of this collection are locked. Nothing can be done.',
-    not_with_quote: 'Omit the field, or omit quote_id.',
-    not_with_type: 'Omit the field, or change the type.',
-    not_your_wallet: 'Use the address of one of your wallets in `from`.',
-    own_address: 'Use the address of a contract, not of the wallet.',
     out_of_range: 'Send a value that fits the declared type.',
-    precompile: 'Use the address of a deployed contract.',
-    price_impact_too_high: 'Swap a smaller amount, or allow a higher price impact.',
-    recipient_mismatch: 'Use the recipient that the voucher names, or omit it.',
-    recursive_type: 'Remove the cycle from `types`.',
     request_timeout: 'Send the request faster.',
     required: 'Send the field.',
-    same_asset: 'Name two different assets.',
-    secret_key_given: 'Send the age recipient, and replace the identity: its secret key was sent.',
-    selector_mismatch: 'Use call data of the function that is named, or omit the function.',
-    swap_not_configured: 'Ask the operator to configure exchanges for the network.',
-    swap_reverts:
-      'Use other assets, or try again later: `details.reason` says what the exchange or the token answered.',
-    threshold_too_high: 'Use a lower threshold or more parties.',
-    threshold_too_low: 'Use a higher threshold.',
     time_in_future: 'Use a time in the past.',
-    token_not_found: 'Use the id of a token of the collection.',
     too_deep: 'Nest fewer levels.',
     too_few: 'Send more items or fields.',
     too_large: 'Send a smaller value.',
     too_long: 'Send a shorter value.',
     too_many: 'Send fewer items or fields.',
     too_many_decimals: 'Use at most as many decimals as the asset has.',
-    too_many_parties: 'Use at most as many parties as the installation has.',
     too_many_values: 'Send a smaller body. The limit is in the message.',
     too_short: 'Send a longer value.',
     too_small: 'Send a larger value.',
-    type_not_sent: 'Use types of the webhook, or add the type to it.',
-    type_without_wallet: 'Omit the type, or `wallet_ids`: they never match together.',
-    typed_data_spends: 'Send a transfer or a contract call, or ask the operator to allow such signatures.',
-    typed_data_too_large: 'Send smaller typed data.',
-    types_too_complex: 'Use fewer or simpler types.',
-    unknown_asset: 'Use an asset from `GET /v1/assets`, or register the token.',
-    unknown_event: 'Use the id of one of your events.',
-    unknown_event_type: 'Use a type from docs/events.md.',
     unknown_field: 'Remove or correct the field.',
-    unknown_function: 'Use a function of the ABI, or send its fragment.',
     unknown_header: 'Remove or correct the header.',
     unknown_query_parameter: 'Remove or correct the query parameter.',
-    unlisted_token: 'Use `exact_input`, or buy another token: no exchange can enforce what this one must give.',
     unsafe_number: 'Send the number as a decimal string.',
-    unsafe_recipient: 'Use another recipient, or the type STANDARD if you are sure.',
     unsupported_content_encoding: 'Send the body uncompressed.',
     unsupported_media_type: 'Send `Content-Type: application/json`.',
-    unusual_token: 'Use `exact_input`, or another token: the transfers of this one move other amounts than they say.',
-    unused_type: 'Remove the type that no other type refers to.',
-    url_has_credentials: 'Remove the user name and the password from the URL.',
-    url_not_https: 'Use an https URL.',
-    url_not_public: 'Use a URL whose host is on the public internet.',
-    url_port_refused: 'Use the port 443, or one from 1024.',
     url_too_long: 'Use a shorter path parameter.',
-    use_transfer: 'Send native currency with the transfer route.',
-    view_function: 'Use mode read or simulate: the function changes nothing.',
-    wallet_not_found: 'Use ids of your wallets in the environment of the API key.',
-    watch_only: 'Use a wallet with a key: watch wallets cannot sign.',
-    watch_wallets_only: 'Omit the field: only watch wallets have it.',
     wrong_length: 'Send as many items or bytes as the type declares.',
     wrong_type: 'Send a value of the JSON type that the message names.',
     zero_address: 'Use another address than the zero address.',
@@ -147,98 +68,17 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   permission_error: {
     address_not_allowed: 'Use the API key from an address of its `ip_allowlist`.',
-    beyond_own_key: 'Give only what the API key of the request holds.',
     environment_mismatch: 'Use an API key for the environment that the request names.',
-    event_scope_missing: 'Use an API key that may read what the webhook sends, or set `payload` to `thin`.',
-    export_not_configured: 'Ask the operator to set EXPORT_RECIPIENTS.',
     insufficient_scope: 'Use an API key with the scope that the message names.',
-    recipient_not_allowed: 'Use a recipient that EXPORT_RECIPIENTS names.',
   },
   not_found: {
-    api_key_not_found: 'Check the id. It may belong to another tenant or environment.',
-    asset_not_found: 'Check the id. It may belong to another tenant or environment.',
-    balance_not_observed: 'Use a later time: the balance was not known at this time.',
-    checkpoint_not_found: 'Try again later: no checkpoint has been signed yet.',
-    collection_not_found: 'Check the id. It may belong to another tenant or environment.',
-    delivery_not_found: 'Check the id. Deliveries are kept for 30 days after they ended.',
-    event_not_found: 'Check the id. It may belong to another tenant or environment.',
-    export_expired: 'Request a new export: the file was deleted after an hour.',
-    export_not_found: 'Check the id. It may belong to another tenant or environment.',
     faucet_not_ready: 'Try again when the sandbox has started.',
-    metadata_not_found: 'Check the CID: this service has not published it.',
     method_not_allowed: 'Use a method from the `Allow` header.',
-    mint_not_found: 'Check the id. It may belong to another tenant or environment.',
-    mpc_key_not_found: 'Try again when the key of the wallet is created.',
-    policy_version_not_found: 'Check the number: `GET /v1/policies/versions` lists them.',
-    quote_not_found: 'Check the id, or request a new quote: old ones are deleted.',
-    refresh_not_found: 'Check the id. It may belong to another tenant or environment.',
     resource_not_found: 'Check the path parameter.',
     route_not_found: 'Check the path.',
-    signature_not_found: 'Check the id. It may belong to another tenant or environment.',
-    swap_not_found: 'Check the id. It may belong to another tenant or environment.',
-    token_not_found: 'Check the id. It may belong to another tenant or environment.',
-    transaction_not_found: 'Check the id. It may belong to another tenant or environment.',
-    transaction_not_requested_yet: 'Use a later time: the transaction did not exist at this time.',
-    transfer_not_found: 'Check the id. It may belong to another tenant or environment.',
-    wallet_archived: 'Read the wallet with `include=archived`, or restore it.',
-    wallet_not_found: 'Check the id. It may belong to another tenant or environment.',
-    webhook_not_found: 'Check the id. It may belong to another tenant or environment.',
-    webhook_replay_not_found: 'Check the id of the replay and of the webhook.',
-  },
-  conflict: {
-    address_in_use: 'Delete the other wallet with this address first.',
-    address_is_own_wallet: 'Use the wallet that has this address: it is already followed.',
-    already_failed: 'Nothing to do: the transaction has failed.',
-    already_mined: 'Nothing to do: the transaction is in a block.',
-    already_redeemed: 'Nothing to do: the voucher was redeemed.',
-    api_key_ended: 'Create another API key: this one was revoked or has expired.',
-    api_key_rotated: 'Rotate the API key that replaces it: `details.rotated_to`.',
-    ambiguous_asset: 'Use the contract address instead of the symbol.',
-    asset_has_pending_transactions: 'Wait for the pending transactions of the asset.',
-    asset_not_registered: 'Only tokens that you registered can be removed.',
-    broken_chain: 'Write to the operator: the resource cannot be changed until the log was examined.',
-    cancellation_requested: 'Wait for the cancellation.',
-    collection_failed: 'Create another collection: this one was not deployed.',
-    collection_not_dynamic: 'Only metadata in DYNAMIC collections can be updated.',
-    edition_out_of_sequence: 'Use the next edition, or omit the edition.',
-    event_not_signed_yet: 'Try again after the next checkpoint.',
-    external_id_taken: 'Use another external_id.',
-    managed_contract: 'Use the NFT routes: the service sends the transactions of this contract and signs its vouchers.',
-    max_supply_reached: 'Mint fewer tokens: the collection is full.',
-    minted_to_another: 'Create a new mint: a holder of the voucher redeemed it for the address in `details`.',
-    metadata_frozen: 'Nothing can be done: the metadata is permanently frozen.',
-    not_lazy: 'Use a LAZY mint.',
-    policy_changed: 'Read the policy again: another request changed it. `details` has what is current.',
-    policy_changes_exhausted: 'Change the policy again after midnight UTC, or use fewer addresses.',
-    policy_locks_out: 'Let a key with `policies:publish` create API keys, or send `force` true with a `reason`.',
-    policy_not_seeded: 'Shadow the draft, wait until it is seeded, and publish its version.',
-    quote_expired: 'Request a new quote.',
-    quote_moved: 'Use the fresh quote in `details`, or request another one.',
-    quote_used: 'Request a new quote.',
-    refresh_in_progress: 'Wait for the refresh in progress.',
-    swap_in_progress: 'Wait for the other swap of the token.',
-    token_in_transfer: 'Wait for the other transfer of the token.',
-    token_not_minted: 'Wait until the token is minted.',
-    token_unreadable: 'Try again later: the token contract cannot be read.',
-    too_many_replays: 'Wait until a replay of the webhook is completed.',
-    too_many_secrets: 'Wait until a secret expires, or rotate with `overlap_hours` 0.',
-    voucher_expired: 'Create a new mint: the voucher has expired.',
-    voucher_not_signed: 'Wait until the voucher is signed.',
-    voucher_revoked: 'Create a new mint: the voucher was revoked.',
-    wallet_archived: 'Restore the wallet.',
-    wallet_has_balance: 'Move the balance, or delete with `force=true`.',
-    wallet_has_pending_transactions: 'Wait for the pending transactions of the wallet.',
-    wallet_not_ready: 'Wait until the wallet has an address.',
-    watch_exists: 'Use the existing watch wallet of this address.',
-    webhook_disabled: 'Enable the webhook first.',
   },
   idempotency_error: {
     idempotency_key_reused: 'Use a new Idempotency-Key for a new request.',
-  },
-  policy_error: {
-    key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
-    policy_denied: 'Send what the policy allows, or change the policy: `details` names the rule and its version.',
-    policy_limit: 'Send less, wait until `details.available_at`, or change the policy.',
   },
   insufficient_funds: {
     insufficient_funds: 'Fund the wallet, wait for pending transactions, or send less.',
@@ -246,11 +86,9 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   chain_error: {
     deployment_proxy_missing: 'Use another network: it does not have the deployment proxy.',
     rpc_error: 'Check the request: the node refused the call, as the message says.',
-    token_silent: 'Check the token: its contract returned no balance.',
   },
   rate_limit_error: {
     rate_limit_exceeded: 'Wait as long as `Retry-After` says.',
-    too_many_streams: 'Close an event stream, or read pages without `wait`.',
     ...Object.fromEntries(
       QUOTAS.map((quota) => [
         `quota_${quota}`,
@@ -260,24 +98,14 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   unavailable: {
     block_inconsistent: 'Try again later.',
-    collection_contended: 'Try again.',
-    database_busy: 'Try again.',
     database_unavailable: 'Try again.',
     faucet_slow: 'Check the balance later: the payment continues.',
     fee_cap_exceeded: 'Try again when gas costs less.',
-    ipfs_cid_mismatch: 'Ask the operator to check the IPFS node.',
-    ipfs_unavailable: 'Try again.',
-    mpc_parties_unavailable: 'Try again when enough mpc parties run.',
     network_not_configured: 'Ask the operator to configure the network.',
     network_unavailable: 'Try again when the network works: the message says why it does not.',
-    limit_time_unknown: 'Try again when the network works: its newest block is too old.',
     no_quorum: 'Try again when more nodes of the network work.',
     not_ready: 'See `details` for the check that failed.',
     rpc_unavailable: 'Try again.',
-    signer_unavailable: 'Try again when a signer runs.',
-    swap_pools_unanswered: 'Try again later, or swap a smaller amount.',
-    swap_venues_unusable: 'Ask the operator to check the exchanges that `/readyz` names.',
-    webhooks_not_configured: 'Ask the operator to set WEBHOOK_RECIPIENT.',
   },
   internal_error: {
     internal_error: 'Retry with the same Idempotency-Key. Report it with the `request_id` if it persists.',
@@ -287,12 +115,33 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
 /** For these types the same request can succeed later. */
 const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavailable', 'internal_error'])
 
-/** Sorted by code, then by type. */
-export const ERROR_CODES = (Object.keys(ACTIONS) as ErrorType[])
-  .flatMap((type) =>
-    Object.entries(ACTIONS[type]).map(([code, action]) => {
-      const status = statusOf({ type, code })
-      return { code, type, status, retryable: RETRYABLE.has(type), action }
-    }),
+export type ErrorCode = {
+  readonly code: string
+  readonly type: ErrorType
+  readonly status: number
+  readonly retryable: boolean
+  /** What the caller should do. */
+  readonly action: string
+}
+
+/**
+ * @param declared by capabilities
+ * @returns sorted by code, then by type
+ * @throws Error when a code is declared twice for one type
+ */
+export function errorCodes(declared: readonly ErrorActions[]): readonly ErrorCode[] {
+  const codes = [SHARED, ...declared].flatMap((actions) =>
+    (Object.keys(actions) as ErrorType[]).flatMap((type) =>
+      Object.entries(actions[type] ?? {}).map(([code, action]) => {
+        const status = statusOf({ type, code })
+        return { code, type, status, retryable: RETRYABLE.has(type), action }
+      }),
+    ),
   )
-  .sort((a, b) => (a.code === b.code ? a.type.localeCompare(b.type) : a.code < b.code ? -1 : 1))
+  const sorted = codes.sort((a, b) => (a.code === b.code ? a.type.localeCompare(b.type) : a.code < b.code ? -1 : 1))
+  const twice = sorted.find(
+    ({ code, type }, index) => sorted[index + 1]?.code === code && sorted[index + 1]?.type === type,
+  )
+  if (twice !== undefined) throw new Error(`the error code ${twice.code} is declared twice for ${twice.type}`)
+  return sorted
+}

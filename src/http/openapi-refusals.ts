@@ -1,13 +1,14 @@
 /** The error responses in the API reference: one shared response for each status, with an example. */
 import type { ErrorItem } from '../core/errors.ts'
 import { errorBody } from './envelope.ts'
-import { ERROR_CODES } from './error-codes.ts'
+import type { ErrorCode } from './error-codes.ts'
 import { ERROR_TYPES, statusOf } from './error-status.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 
 const text = (description: string, examples: string[]) => ({ type: 'string', description, examples })
 
-export const COMPONENT_SCHEMAS = {
+/** @param codes every error code */
+export const errorSchemas = (codes: readonly ErrorCode[]) => ({
   Error: {
     type: 'object',
     description: 'The body of every error response.',
@@ -36,7 +37,7 @@ export const COMPONENT_SCHEMAS = {
       field: text('The request field that caused the error.', ['network', 'metadata.image', 'items[2].to']),
       code: {
         type: 'string',
-        enum: [...new Set(ERROR_CODES.map(({ code }) => code))],
+        enum: [...new Set(codes.map(({ code }) => code))],
         description: 'A stable code, more specific than `type`. Branch on it. Later versions add codes.',
         examples: ['not_allowed'],
       },
@@ -47,7 +48,7 @@ export const COMPONENT_SCHEMAS = {
       },
     },
   },
-} as const
+})
 
 const SHARED: readonly { readonly description: string; readonly item: ErrorItem }[] = [
   {

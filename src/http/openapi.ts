@@ -6,14 +6,16 @@
 import swagger from '@fastify/swagger'
 import { Type } from '@sinclair/typebox'
 import type { FastifySchema, RouteOptions } from 'fastify'
+import type { Catalogue } from '../core/registry.ts'
 import { type Gate, limitByAddress } from './auth.ts'
 import type { BodyLimits } from './body-limits.ts'
 import { createDocument, type Document, sendDocument } from './document.ts'
+import { type ErrorCode, errorCodes } from './error-codes.ts'
 import { KEY_PATTERN, MAX_KEY_LENGTH } from './idempotency.ts'
 import { type Components, createComponents, namedAfter } from './openapi-components.ts'
 import { exampleOf } from './openapi-examples.ts'
 import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
-import { COMPONENT_RESPONSES, COMPONENT_SCHEMAS, refusalStatuses } from './openapi-refusals.ts'
+import { COMPONENT_RESPONSES, errorSchemas, refusalStatuses } from './openapi-refusals.ts'
 import { type DocumentedEvent, webhooksOf } from './openapi-webhooks.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import type { App } from './request.ts'
@@ -74,8 +76,15 @@ export async function addOpenApi(
     version,
     gate,
     events,
-  }: { readonly version: string; readonly gate: Gate; readonly events: readonly DocumentedEvent[] },
+    catalogue,
+  }: {
+    readonly version: string
+    readonly gate: Gate
+    readonly events: readonly DocumentedEvent[]
+    readonly catalogue: Pick<Catalogue, 'errors'>
+  },
 ): Promise<void> {
+  const codes = errorCodes(catalogue.errors)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -97,7 +106,7 @@ export async function addOpenApi(
     transform: ({ schema, url, route }) => ({ schema: documented(schema ?? {}, route), url }),
     transformObject: (built) => {
       const document = 'openapiObject' in built ? built.openapiObject : built.swaggerObject
-      complete(document as Description, events)
+      complete(document as Description, events, codes)
       return document
     },
   })
@@ -179,7 +188,7 @@ function asRouted(schema: unknown): unknown {
   return { ...rest, properties: Object.fromEntries(bounded) }
 }
 
-function complete(document: Description, events: readonly DocumentedEvent[]): void {
+function complete(document: Description, events: readonly DocumentedEvent[], codes: readonly ErrorCode[]): void {
   const components = createComponents()
   for (const path of Object.values(document.paths ?? {})) {
     for (const method of OPERATION_METHODS) {
@@ -188,7 +197,7 @@ function complete(document: Description, events: readonly DocumentedEvent[]): vo
     }
   }
   document.webhooks = webhooksOf(events, components)
-  const schemas = { ...COMPONENT_SCHEMAS, ...components.schemas() }
+  const schemas = { ...errorSchemas(codes), ...components.schemas() }
   document.components = { ...document.components, schemas, responses: COMPONENT_RESPONSES }
 }
 

@@ -9,6 +9,18 @@ export const keys = {
       grants: { signer: 'SELECT, INSERT, UPDATE' },
     },
   },
+  errors: {
+    validation_error: {
+      encrypted_identity: 'Send an age recipient, not an encrypted identity.',
+      invalid_identity: 'Send an age recipient.',
+      invalid_recipient: 'Send an age X25519 recipient.',
+      secret_key_given: 'Send the age recipient, and replace the identity: its secret key was sent.',
+    },
+    unavailable: {
+      mpc_parties_unavailable: 'Try again when enough mpc parties run.',
+      signer_unavailable: 'Try again when a signer runs.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -50,6 +50,15 @@ export const mpcKeys = {
   // A refresh uses every party's CPU for seconds: more at once only slows each of them down.
   queues: { shares: { limits: { ...MPC_LIMITS, atOnce: 2 } } },
   tasks: ['mpc-refreshes'],
+  errors: {
+    not_found: {
+      mpc_key_not_found: 'Try again when the key of the wallet is created.',
+      refresh_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      refresh_in_progress: 'Wait for the refresh in progress.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

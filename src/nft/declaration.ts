@@ -130,6 +130,53 @@ export const nft = {
   // A voucher waits for its signature.
   queues: { voucher: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
   tasks: ['pins'],
+  errors: {
+    validation_error: {
+      amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
+      duplicate_token: 'Name each token once.',
+      invalid_cid: 'Use the CID at the end of a `metadata_uri`.',
+      invalid_image_uri: 'Use an http, https, ipfs or data:image URI.',
+      invalid_royalty: 'Send 0 to 50 with at most 2 decimals.',
+      invalid_token_id: 'Send the token id as decimal digits.',
+      network_mismatch: 'Use the network of the wallet, or omit the network.',
+      not_holder: 'Send the token from the wallet that holds it.',
+      not_transferable: 'The tokens of this collection are locked. Nothing can be done.',
+      not_with_type: 'Omit the field, or change the type.',
+      not_your_wallet: 'Use the address of one of your wallets in `from`.',
+      recipient_mismatch: 'Use the recipient that the voucher names, or omit it.',
+      token_not_found: 'Use the id of a token of the collection.',
+      unsafe_recipient: 'Use another recipient, or the type STANDARD if you are sure.',
+    },
+    not_found: {
+      collection_not_found: 'Check the id. It may belong to another tenant or environment.',
+      metadata_not_found: 'Check the CID: this service has not published it.',
+      mint_not_found: 'Check the id. It may belong to another tenant or environment.',
+      token_not_found: 'Check the id. It may belong to another tenant or environment.',
+      transfer_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      already_redeemed: 'Nothing to do: the voucher was redeemed.',
+      collection_failed: 'Create another collection: this one was not deployed.',
+      collection_not_dynamic: 'Only metadata in DYNAMIC collections can be updated.',
+      edition_out_of_sequence: 'Use the next edition, or omit the edition.',
+      managed_contract:
+        'Use the NFT routes: the service sends the transactions of this contract and signs its vouchers.',
+      max_supply_reached: 'Mint fewer tokens: the collection is full.',
+      minted_to_another: 'Create a new mint: a holder of the voucher redeemed it for the address in `details`.',
+      metadata_frozen: 'Nothing can be done: the metadata is permanently frozen.',
+      not_lazy: 'Use a LAZY mint.',
+      token_in_transfer: 'Wait for the other transfer of the token.',
+      token_not_minted: 'Wait until the token is minted.',
+      voucher_expired: 'Create a new mint: the voucher has expired.',
+      voucher_not_signed: 'Wait until the voucher is signed.',
+      voucher_revoked: 'Create a new mint: the voucher was revoked.',
+    },
+    unavailable: {
+      collection_contended: 'Try again.',
+      ipfs_cid_mismatch: 'Ask the operator to check the IPFS node.',
+      ipfs_unavailable: 'Try again.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -73,6 +73,24 @@ export const policies = {
     },
   },
   tasks: ['policy-seeding', 'found-spends'],
+  errors: {
+    validation_error: {
+      approval_unavailable: 'Use `deny`, or keep the draft: nobody can approve yet.',
+    },
+    not_found: {
+      policy_version_not_found: 'Check the number: `GET /v1/policies/versions` lists them.',
+    },
+    conflict: {
+      policy_changed: 'Read the policy again: another request changed it. `details` has what is current.',
+      policy_changes_exhausted: 'Change the policy again after midnight UTC, or use fewer addresses.',
+      policy_locks_out: 'Let a key with `policies:publish` create API keys, or send `force` true with a `reason`.',
+      policy_not_seeded: 'Shadow the draft, wait until it is seeded, and publish its version.',
+    },
+    policy_error: {
+      policy_denied: 'Send what the policy allows, or change the policy: `details` names the rule and its version.',
+      policy_limit: 'Send less, wait until `details.available_at`, or change the policy.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

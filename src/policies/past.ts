@@ -13,9 +13,9 @@ import { type EventSchemas, upcast } from '../event-log/aggregate.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import type { DataEvent } from '../event-log/read-tenant-data.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
-import { OPENING_EVENTS } from '../transactions/all-events.ts'
 import type { TransactionCancelled } from '../transactions/events.ts'
 import type { Intent as OpeningIntent } from '../transactions/intent.ts'
+import { kindsOfTransactions, opens } from '../transactions/kinds.ts'
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { FoundSpend } from './events.ts'
@@ -98,14 +98,12 @@ const OUTCOMES: Readonly<Record<string, Ended>> = {
 }
 const CANCELLED = 'TransactionCancelled'
 
-const OPENED = new Set<string>(OPENING_EVENTS)
-
 /** Types of the events that `take` reads, and of those whose data it needs. */
 export function pastTypes({ standing, passing }: PastSource): {
   readonly types: readonly string[]
   readonly dataOf: readonly string[]
 } {
-  const dataOf = [...OPENED, CANCELLED, ...Object.keys(standing), ...Object.keys(passing)]
+  const dataOf = [...Object.keys(kindsOfTransactions()), CANCELLED, ...Object.keys(standing), ...Object.keys(passing)]
   return { types: [...dataOf, ...Object.keys(OUTCOMES)], dataOf }
 }
 
@@ -185,7 +183,7 @@ export function createPast(
     take(event) {
       const ended = event.type === CANCELLED ? endOfCancelled(event.data) : OUTCOMES[event.type]
       if (ended !== undefined) return { is: 'outcome', id: idOf(event), ...ended }
-      if (OPENED.has(event.type)) return openingOf(event)
+      if (opens(event.type)) return openingOf(event)
       const read = readers[event.type]
       if (read === undefined) return null
       const schemas = source.schemas.get(event.streamId.slice(0, event.streamId.indexOf('-'))) ?? {}

@@ -40,6 +40,19 @@ export const recovery = {
   // A wallet's key must be sealed for its owner.
   queues: { export: { limits: QUICK_LIMITS } },
   tasks: ['exports'],
+  errors: {
+    validation_error: {
+      mpc_not_exportable: 'Use an hd wallet: keys of mpc wallets cannot be exported.',
+    },
+    permission_error: {
+      export_not_configured: 'Ask the operator to set EXPORT_RECIPIENTS.',
+      recipient_not_allowed: 'Use a recipient that EXPORT_RECIPIENTS names.',
+    },
+    not_found: {
+      export_expired: 'Request a new export: the file was deleted after an hour.',
+      export_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

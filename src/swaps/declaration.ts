@@ -27,6 +27,35 @@ export const swaps = {
       events: { SwapRecorded: ['api'] } satisfies EventWriters<SwapEvent>,
     },
   },
+  errors: {
+    validation_error: {
+      insufficient_liquidity: 'Swap a smaller amount.',
+      no_price_feed: 'Swap assets with a price feed, or ask the operator to set one.',
+      no_route: 'Swap other assets: no exchange of the network has a pool for them.',
+      not_with_quote: 'Omit the field, or omit quote_id.',
+      price_impact_too_high: 'Swap a smaller amount, or allow a higher price impact.',
+      same_asset: 'Name two different assets.',
+      swap_not_configured: 'Ask the operator to configure exchanges for the network.',
+      swap_reverts:
+        'Use other assets, or try again later: `details.reason` says what the exchange or the token answered.',
+      unlisted_token: 'Use `exact_input`, or buy another token: no exchange can enforce what this one must give.',
+      unusual_token: 'Use `exact_input`, or another token: the transfers of this one move other amounts than they say.',
+    },
+    not_found: {
+      quote_not_found: 'Check the id, or request a new quote: old ones are deleted.',
+      swap_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      quote_expired: 'Request a new quote.',
+      quote_moved: 'Use the fresh quote in `details`, or request another one.',
+      quote_used: 'Request a new quote.',
+      swap_in_progress: 'Wait for the other swap of the token.',
+    },
+    unavailable: {
+      swap_pools_unanswered: 'Try again later, or swap a smaller amount.',
+      swap_venues_unusable: 'Ask the operator to check the exchanges that `/readyz` names.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -3,12 +3,20 @@
 import { nativeAsset } from '../core/assets.ts'
 import { mapValues } from '../core/map-values.ts'
 import { largest } from '../core/money.ts'
-import { OPENINGS } from '../declarations.ts'
-import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcaster } from '../event-log/aggregate.ts'
+import type {
+  Aggregate,
+  EventSchemas,
+  HoldChange,
+  ProjectionContext,
+  ReadModelChanges,
+  Upcaster,
+} from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
+import type { LaterEvent } from './events.ts'
 import type { Fees, Intent } from './intent.ts'
+import { kindsOfTransactions } from './kinds.ts'
 import { spendChanges } from './limits.ts'
 import {
   FINAL_STATES,
@@ -32,10 +40,35 @@ const second = { version: 2, upcasters: [withoutQuote] }
 const withoutLogs: Upcaster = (data) => ({ ...data, logs: null })
 /** From each shape of the intent to the next. */
 const SHAPES = [withoutCall, withoutQuote]
-const openings = mapValues(OPENINGS, ({ since }) => {
-  const upcasters = SHAPES.slice(since - 1)
-  return { version: upcasters.length + 1, upcasters }
-})
+type Schemas = EventSchemas<TransactionEvent['type']>
+let schemas: Schemas | null = null
+
+function schemasOfEvents(): Schemas {
+  const openings = mapValues(kindsOfTransactions(), ({ since }) => {
+    const upcasters = SHAPES.slice(since - 1)
+    return { version: upcasters.length + 1, upcasters }
+  })
+  return { ...openings, ...LATER_SCHEMAS }
+}
+
+const LATER_SCHEMAS: EventSchemas<LaterEvent['type']> = {
+  TransactionSigned: second,
+  TransactionReplaced: second,
+  TransactionSubmitted: first,
+  TransactionAwaitingFunds: first,
+  TransactionMined: { version: 2, upcasters: [withoutLogs] },
+  TransactionReorged: first,
+  SettlementRevoked: first,
+  TransactionConfirmed: first,
+  TransactionReverted: first,
+  TransactionFailed: first,
+  CancellationRequested: first,
+  SpeedUpRequested: first,
+  TransactionCancelled: first,
+  NonceConsumedExternally: first,
+  LookalikeRejected: first,
+  LookalikeHeld: first,
+}
 
 export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent, 'transactions'> = {
   ...transactionDecider,
@@ -47,24 +80,9 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
   },
   rowKey: 'transaction_id',
   hasEnded: ({ state }) => (FINAL_STATES as readonly string[]).includes(state),
-  schemas: {
-    ...openings,
-    TransactionSigned: second,
-    TransactionReplaced: second,
-    TransactionSubmitted: first,
-    TransactionAwaitingFunds: first,
-    TransactionMined: { version: 2, upcasters: [withoutLogs] },
-    TransactionReorged: first,
-    SettlementRevoked: first,
-    TransactionConfirmed: first,
-    TransactionReverted: first,
-    TransactionFailed: first,
-    CancellationRequested: first,
-    SpeedUpRequested: first,
-    TransactionCancelled: first,
-    NonceConsumedExternally: first,
-    LookalikeRejected: first,
-    LookalikeHeld: first,
+  get schemas() {
+    schemas ??= schemasOfEvents()
+    return schemas
   },
   // A transaction may be part of another resource (a mint, a collection), whose lower rank takes the key. Later keys
   // belong to cancel and speed-up requests: the first event of such a request identifies it.

@@ -3,20 +3,18 @@ import { mapValues } from '../core/map-values.ts'
 import type { Event } from '../core/messages.ts'
 import type { Recorded } from '../core/recorded.ts'
 import type { Opening } from '../core/registry.ts'
-import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { LaterEvent } from './events.ts'
 import type { Intent } from './intent.ts'
+import { kindsOfTransactions, opens } from './kinds.ts'
 
 export type OpeningEvent = { [Type in Opening]: Event<Type, Recorded<Intent>> }[Opening]
 export type TransactionEvent = OpeningEvent | LaterEvent
 
-export const OPENING_EVENTS = Object.keys(TRANSACTION_TYPES) as readonly Opening[]
-
 /** The same for each event that opens a transaction. */
 export function ofOpenings<const Value>(value: Value): Readonly<Record<Opening, Value>> {
-  return mapValues(TRANSACTION_TYPES, () => value)
+  return mapValues(kindsOfTransactions(), () => value)
 }
 
 export function isOpening(event: TransactionEvent): event is OpeningEvent {
-  return event.type in TRANSACTION_TYPES
+  return opens(event.type)
 }

@@ -24,7 +24,7 @@ const pendingTransactions: Gauge = {
 export const transactions: Capability = {
   aggregates: [anyAggregate(transactionAggregate), anyAggregate(tagKeyAggregate)],
   openingRules: transactionRules,
-  publishes: async () => [(await import('./published.ts')).publishedTransactions],
+  publishes: async () => [(await import('./published.ts')).publishedTransactions()],
   explains: [
     { prefix: 'batch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },
   ],

@@ -145,6 +145,21 @@ export const transactions = {
     // Signed transactions wait to be sent.
     submit: { limits: LANE_LIMITS },
   },
+  errors: {
+    validation_error: {
+      amount_zero: 'Send an amount greater than 0.',
+      expired: 'Use a time in the future.',
+    },
+    not_found: {
+      transaction_not_found: 'Check the id. It may belong to another tenant or environment.',
+      transaction_not_requested_yet: 'Use a later time: the transaction did not exist at this time.',
+    },
+    conflict: {
+      already_failed: 'Nothing to do: the transaction has failed.',
+      already_mined: 'Nothing to do: the transaction is in a block.',
+      cancellation_requested: 'Wait for the cancellation.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -5,7 +5,7 @@ import type { Decision } from '../event-log/aggregate.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
-import { OPENING_EVENTS } from './all-events.ts'
+import { opens } from './kinds.ts'
 import { isLaneName, type Lane, laneName } from './lanes.ts'
 import { isPartition, partitionSql, workName } from './partitions.ts'
 import { isUnmined, unchangedFor } from './sql.ts'
@@ -29,12 +29,8 @@ function submitJob(lane: Lane): Job {
   return { queue: 'submit', id: laneName(lane), data: { lane: laneName(lane) } }
 }
 
-/**
- * Events after which a lane has something to sign: a request, a cancel or speed-up request, room in a full lane, a lost
- * nonce.
- */
+/** Events, beside its request, after which a lane has something to sign: a wish, room in a full lane, a lost nonce. */
 const TO_SIGN: ReadonlySet<string> = new Set([
-  ...OPENING_EVENTS,
   'CancellationRequested',
   'SpeedUpRequested',
   'TransactionMined',
@@ -55,9 +51,13 @@ const DECIDES: ReadonlySet<string> = new Set([
   'TransactionCancelled',
 ])
 
+function asksToSign(type: string): boolean {
+  return TO_SIGN.has(type) || opens(type)
+}
+
 /** Whether an event asks for nothing but a job of its own transaction's lane, whose work the wake-up of its append names. */
 export function isOfLaneAlone(type: string): boolean {
-  return ((TO_SIGN.has(type) || TO_SUBMIT.has(type)) && !DECIDES.has(type)) || type === 'TransactionSubmitted'
+  return ((asksToSign(type) || TO_SUBMIT.has(type)) && !DECIDES.has(type)) || type === 'TransactionSubmitted'
 }
 
 /** What the decisions on transactions mean for their lanes, as wake-ups say it. */
@@ -67,10 +67,9 @@ export function laneWork(decisions: readonly Decision[]): readonly string[] {
     const state = after.state as TransactionState
     if (state.state === 'unknown') return []
     const lane = laneName({ chainId: state.intent.chainId, address: state.intent.from })
-    const hasType = (types: ReadonlySet<string>) => events.some(({ type }) => types.has(type))
     return [
-      ...(hasType(TO_SIGN) ? [workName('sign', lane)] : []),
-      ...(hasType(TO_SUBMIT) ? [workName('submit', lane)] : []),
+      ...(events.some(({ type }) => asksToSign(type)) ? [workName('sign', lane)] : []),
+      ...(events.some(({ type }) => TO_SUBMIT.has(type)) ? [workName('submit', lane)] : []),
     ]
   })
 }
@@ -85,7 +84,7 @@ export function transactionJobs({
   dependents = [],
 }: Pick<LanedEvent, 'type' | 'lane' | 'dependents'>): readonly Job[] {
   const own =
-    lane === undefined ? [] : TO_SIGN.has(type) ? [signJob(lane)] : TO_SUBMIT.has(type) ? [submitJob(lane)] : []
+    lane === undefined ? [] : asksToSign(type) ? [signJob(lane)] : TO_SUBMIT.has(type) ? [submitJob(lane)] : []
   return dependents.length === 0 ? own : [...own, ...dependents.map((one) => told(signJob(one)))]
 }
 
@@ -104,10 +103,14 @@ export async function* withLanes<B extends { readonly events: readonly Notice[] 
   lanesOf: LanesOf,
 ): AsyncGenerator<Omit<B, 'events'> & { readonly events: readonly LanedEvent[] }> {
   for await (const batch of batches) {
-    const idsOf = (...kinds: readonly ReadonlySet<string>[]) => [
-      ...new Set(batch.events.filter(({ type }) => kinds.some((kind) => kind.has(type))).map(transactionIdOf)),
+    const idsOf = (isWanted: (type: string) => boolean) => [
+      ...new Set(batch.events.filter(({ type }) => isWanted(type)).map(transactionIdOf)),
     ]
-    const { own, dependents } = await lanesOf(idsOf(TO_SIGN, TO_SUBMIT), idsOf(DECIDES))
+    const working = idsOf((type) => asksToSign(type) || TO_SUBMIT.has(type))
+    const { own, dependents } = await lanesOf(
+      working,
+      idsOf((type) => DECIDES.has(type)),
+    )
     yield {
       ...batch,
       events: batch.events.map((event) => {

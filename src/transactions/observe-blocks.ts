@@ -8,7 +8,6 @@ import type { Reverter } from '../chain/call-trace.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
 import type { Context } from '../context.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
-import { LOGGED_TYPES } from '../declarations.ts'
 import { type Decision, decideOn, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -18,6 +17,7 @@ import type { TransactionCommand } from './decider.ts'
 import type { EffectRule } from './effect-rules.ts'
 import type { Inclusion, RecordedLog, RecordedLogs } from './events.ts'
 import type { Intent } from './intent.ts'
+import { keepsLogs } from './kinds.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
@@ -68,7 +68,7 @@ export async function observeTransactions(
           ...effectOf(effects.get(state.type), state.intent, transaction.logs),
         }
       : {}
-    const logs = LOGGED_TYPES.has(state.type) ? keptLogs(transaction.logs) : null
+    const logs = keepsLogs(state.type) ? keptLogs(transaction.logs) : null
     return { type: 'RecordInclusion', inclusion: { ...inclusion, ...shown, logs } }
   })
   return { decisions, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }

@@ -1,8 +1,6 @@
 /** Schemas of the requests and responses about transactions. */
 
 import { type TSchema, Type } from '@sinclair/typebox'
-import { INTRINSIC_GAS } from '../chain/forks.ts'
-import { SUBJECT_TYPES, TRANSACTION_TYPES } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { pageSchema } from '../http/paging.ts'
 import {
@@ -18,12 +16,14 @@ import {
   text,
 } from '../http/schemas.ts'
 import { callSchema, eventsSchema } from './call-schemas.ts'
+import { kindsOfTransactions, subjectsOfTransactions } from './kinds.ts'
 import { TRANSACTION_STATES } from './state.ts'
 import { swapSchema } from './swap-schemas.ts'
 import { failureSchema, waitingSchema } from './waiting-schemas.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
-const TYPES = [...new Set(Object.values(TRANSACTION_TYPES))]
+/** In the order in which they are declared. */
+const types = () => [...new Set(Object.values(kindsOfTransactions()).map(({ type }) => type))]
 
 export const PRIORITIES = ['low', 'medium', 'high'] as const
 export const PRIORITY_TEXT =
@@ -92,8 +92,39 @@ const stateSchema = oneOf(TRANSACTION_STATES, {
     'The detailed state of the transaction. `cancelling`: its cancellation is in a block that is not final yet.',
   examples: ['signed'],
 })
-const currencySchema = Type.String({ description: 'The symbol of the native currency.', examples: ['ETH'] })
+export const currencySchema = Type.String({ description: 'The symbol of the native currency.', examples: ['ETH'] })
 const completionSchema = instant('When the transaction is expected to be final.')
+
+const feeSchema = Type.Object(
+  {
+    estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
+    actual: nullable(
+      Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
+    ),
+    currency: currencySchema,
+  },
+  { description: 'The transaction fee, in the native currency.' },
+)
+
+const historySchema = Type.Array(
+  Type.Object({
+    state: stateSchema,
+    at: instant('When the transaction entered this state.'),
+    revoked: Type.Optional(
+      Type.Object(
+        {
+          state: { ...stateSchema, description: 'The state that was revoked.' },
+          confirmations: Type.Integer({
+            description: 'How many confirmations its block had when it was revoked.',
+            examples: [34],
+          }),
+        },
+        { description: 'Only where a chain reorganisation revoked a final state.' },
+      ),
+    ),
+  }),
+  { description: 'Every state that the transaction entered, oldest first.' },
+)
 
 export const acceptedFields = {
   transaction_id: idSchema('tx', 'The id of the transaction. It never changes.'),
@@ -108,189 +139,115 @@ export const acceptedSchema = named('AcceptedTransfer', Type.Object(acceptedFiel
 
 export const referenceView = nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] }))
 
-export const transactionSchema = named(
-  'Transaction',
-  Type.Object({
-    transaction_id: idSchema('tx', 'The id of the transaction. It never changes.'),
-    status: statusSchema,
-    hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
-    block_number: nullable(
-      Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
-    ),
-    confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
-    wallet_id: idSchema('wal', 'The id of the wallet that sends.'),
-    network: networkSchema,
-    type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
-    state: stateSchema,
-    from: { ...addressSchema, description: 'The address of the wallet that sends.' },
-    to: {
-      ...addressSchema,
-      description: 'The recipient. For an NFT transaction, the contract that is called.',
-    },
-    amount: amountSchema,
-    amount_moved: nullable(
-      Type.String({
-        description:
-          'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
-          'A token that charges a fee on transfer moves less than `amount`.',
-        examples: ['0.99'],
-      }),
-    ),
-    asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
-    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
-    gas_priority: gasPrioritySchema,
-    nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
-    hashes: Type.Array(hashSchema, {
-      description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
-    }),
-    required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
-    fee: Type.Object(
-      {
-        estimated: Type.String({ description: 'The highest fee that it can cost.', examples: ['0.000042'] }),
-        actual: nullable(
-          Type.String({ description: 'The fee that was paid. Null until it is mined.', examples: ['0.000042'] }),
-        ),
-        currency: currencySchema,
-      },
-      { description: 'The transaction fee, in the native currency.' },
-    ),
-    failure: failureSchema,
-    waiting: waitingSchema,
-    history: Type.Array(
-      Type.Object({
-        state: stateSchema,
-        at: instant('When the transaction entered this state.'),
-        revoked: Type.Optional(
-          Type.Object(
-            {
-              state: { ...stateSchema, description: 'The state that was revoked.' },
-              confirmations: Type.Integer({
-                description: 'How many confirmations its block had when it was revoked.',
-                examples: [34],
-              }),
-            },
-            { description: 'Only where a chain reorganisation revoked a final state.' },
-          ),
-        ),
-      }),
-      { description: 'Every state that the transaction entered, oldest first.' },
-    ),
-    call: nullable(callSchema),
-    events: nullable(eventsSchema),
-    events_truncated: nullable(
-      Type.Boolean({
-        description: 'Whether the call emitted more than `events` has. Null like it.',
-        examples: [false],
-      }),
-    ),
-    swap: nullable(swapSchema),
-    depends_on: nullable(
-      idSchema('tx', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
-    ),
-    subject: nullable(
-      Type.Object(
-        {
-          type: oneOf(SUBJECT_TYPES, { description: 'The type of the resource.', examples: ['mint'] }),
-          id: Type.String({
-            description: 'The id of the resource.',
-            examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
-          }),
-        },
-        {
-          description:
-            'The resource that the transaction belongs to, such as a mint or a batch of transfers. Null for a single transfer.',
-        },
+export function transactionSchema() {
+  return named(
+    'Transaction',
+    Type.Object({
+      transaction_id: idSchema('tx', 'The id of the transaction. It never changes.'),
+      status: statusSchema,
+      hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
+      block_number: nullable(
+        Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
       ),
-    ),
-    reference_id: referenceView,
-    memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
-    valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
-    estimated_completion_time: completionSchema,
-    created_at: instant('When the transaction was requested.'),
-    updated_at: instant('When the transaction last changed.'),
-  }),
-)
+      confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
+      wallet_id: idSchema('wal', 'The id of the wallet that sends.'),
+      network: networkSchema,
+      type: oneOf(types(), { description: 'What the transaction does.', examples: ['TRANSFER'] }),
+      state: stateSchema,
+      from: { ...addressSchema, description: 'The address of the wallet that sends.' },
+      to: {
+        ...addressSchema,
+        description: 'The recipient. For an NFT transaction, the contract that is called.',
+      },
+      amount: amountSchema,
+      amount_moved: nullable(
+        Type.String({
+          description:
+            'For a token: the amount that its Transfer logs show from the wallet to the recipient. Null until the transaction is in a block. ' +
+            'A token that charges a fee on transfer moves less than `amount`.',
+          examples: ['0.99'],
+        }),
+      ),
+      asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
+      asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: ['eip155:1/slip44:60'] }),
+      gas_priority: gasPrioritySchema,
+      nonce: nullable(Type.Integer({ description: 'The nonce. Null until it is signed.', examples: [7] })),
+      hashes: Type.Array(hashSchema, {
+        description: 'The hash of every version that was signed, oldest first. At most one of them is mined.',
+      }),
+      required_confirmations: Type.Integer({ description: 'How many confirmations make it final.', examples: [32] }),
+      fee: feeSchema,
+      failure: failureSchema,
+      waiting: waitingSchema,
+      history: historySchema,
+      call: nullable(callSchema),
+      events: nullable(eventsSchema),
+      events_truncated: nullable(
+        Type.Boolean({
+          description: 'Whether the call emitted more than `events` has. Null like it.',
+          examples: [false],
+        }),
+      ),
+      swap: nullable(swapSchema),
+      depends_on: nullable(
+        idSchema('tx', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
+      ),
+      subject: nullable(
+        Type.Object(
+          {
+            type: oneOf(subjectsOfTransactions(), { description: 'The type of the resource.', examples: ['mint'] }),
+            id: Type.String({
+              description: 'The id of the resource.',
+              examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+            }),
+          },
+          {
+            description:
+              'The resource that the transaction belongs to, such as a mint or a batch of transfers. Null for a single transfer.',
+          },
+        ),
+      ),
+      reference_id: referenceView,
+      memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
+      valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
+      estimated_completion_time: completionSchema,
+      created_at: instant('When the transaction was requested.'),
+      updated_at: instant('When the transaction last changed.'),
+    }),
+  )
+}
 
-function warnings<T extends TSchema>(code: T, description: string, example: string) {
+/** What a request may be told besides its result. */
+export function warnings<T extends TSchema>(code: T, description: string, example: string) {
   const message = Type.String({ description: 'The warning, for people, and what to do.', examples: [example] })
   return Type.Array(Type.Object({ code, message }), { description })
 }
 
 /** The transaction after a request to cancel it or to speed it up. */
-export const changedSchema = named(
-  'ChangedTransaction',
-  Type.Object({
-    ...transactionSchema.properties,
-    warnings: warnings(
-      oneOf(['fee_cap_exceeded', 'insufficient_funds'], { description: 'What prevents it.' }),
-      'Why the requested replacement cannot be signed now. It is signed automatically later.',
-      'The wallet has too little for the fee: send 0.0002 ETH to it.',
-    ),
-  }),
-)
-
-export const transactionPageSchema = named('TransactionPage', pageSchema('transactions', transactionSchema))
-
-const feeLevel = (priority: string) =>
-  Type.Object(
-    {
-      native: Type.String({ description: 'The highest fee, in the native currency.', examples: ['0.00042'] }),
-      usd: nullable(
-        Type.String({ description: 'The same in US dollars. Null if no price is known.', examples: ['1.26'] }),
+export function changedSchema() {
+  return named(
+    'ChangedTransaction',
+    Type.Object({
+      ...transactionSchema().properties,
+      warnings: warnings(
+        oneOf(['fee_cap_exceeded', 'insufficient_funds'], { description: 'What prevents it.' }),
+        'Why the requested replacement cannot be signed now. It is signed automatically later.',
+        'The wallet has too little for the fee: send 0.0002 ETH to it.',
       ),
-      max_fee_per_gas_wei: Type.String({
-        description: 'The highest fee for each unit of gas, in wei (EIP-1559).',
-        examples: ['20000000000'],
-      }),
-      max_priority_fee_per_gas_wei: Type.String({
-        description: 'The highest tip for each unit of gas, in wei (EIP-1559).',
-        examples: ['1000000000'],
-      }),
-    },
-    { description: `The fee with gas_priority \`${priority}\`.` },
+    }),
   )
+}
 
-export const previewSchema = named(
-  'TransferPreview',
-  Type.Object({
-    would_succeed: Type.Boolean({ description: 'Whether the transfer would succeed now.' }),
-    reason: nullable(
-      Type.String({
-        description: 'Why the transfer would not succeed, such as `insufficient_funds`. Null if it would.',
-        examples: ['insufficient_funds'],
-      }),
-    ),
-    gas_limit: nullable(
-      Type.String({
-        description: 'The estimated gas limit. Null if the transfer cannot be executed.',
-        examples: [String(INTRINSIC_GAS)],
-      }),
-    ),
-    fee: Type.Object(
-      { currency: currencySchema, low: feeLevel('low'), medium: feeLevel('medium'), high: feeLevel('high') },
-      { description: 'The fee for each gas_priority.' },
-    ),
-    balance_after: nullable(
-      Type.String({
-        description:
-          'The available balance of the asset after the transfer, at the highest fee. Null if the balance is too low.',
-        examples: ['0.49'],
-      }),
-    ),
-    warnings: warnings(
-      Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
-      'Possible mistakes. They do not prevent the transfer.',
-      'This wallet has never sent to this address: check the address.',
-    ),
-  }),
-)
+export function transactionPageSchema() {
+  return named('TransactionPage', pageSchema('transactions', transactionSchema()))
+}
 
-export const listQuery = {
-  type: Type.Optional(oneOf(TYPES, { description: 'Only transactions of this type.' })),
+export const listQuery = () => ({
+  type: Type.Optional(oneOf(types(), { description: 'Only transactions of this type.' })),
   status: Type.Optional(oneOf(STATUSES, { description: 'Only transactions with this status.' })),
   state: Type.Optional(oneOf(TRANSACTION_STATES, { description: 'Only transactions in this state.' })),
   asset: Type.Optional(
     searchText(64, { description: 'Only transactions of this asset: a symbol or a contract address.' }),
   ),
   reference_id: Type.Optional(searchText(128, { description: 'Only transactions with this reference.' })),
-}
+})

@@ -3,7 +3,6 @@ import { largest } from '../core/money.ts'
 import { assertNever } from '../core/never.ts'
 import type { Recorded } from '../core/recorded.ts'
 import type { TransactionType } from '../core/registry.ts'
-import { TRANSACTION_TYPES } from '../declarations.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
 import type {
   Failure,
@@ -16,6 +15,7 @@ import type {
   SignedBytes,
 } from './events.ts'
 import type { Fees, GasPriority, Intent } from './intent.ts'
+import { kindsOfTransactions } from './kinds.ts'
 import { readFees, readInclusion, readIntent } from './read-events.ts'
 
 /** States from which the transaction may still be mined or signed. */
@@ -131,7 +131,7 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
     if (before.state !== 'unknown') return before
     return {
       state: 'requested',
-      type: TRANSACTION_TYPES[event.type],
+      type: kindsOfTransactions()[event.type].type,
       intent: readIntent(event.data),
       attempts: [],
       abandoned: [],

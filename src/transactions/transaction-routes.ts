@@ -21,10 +21,7 @@ import {
 import type { SendContext } from './send-context.ts'
 
 const tags = ['Transactions']
-const found = { 200: successOf(transactionSchema, 'The transaction.') }
 const atQuery = { at: Type.Optional(instant('A time in the past. Returns the state that was known then.')) }
-
-const asked = { 202: successOf(changedSchema, 'The request is accepted. Poll the transaction for the result.') }
 
 const detail = {
   tags,
@@ -36,7 +33,6 @@ const detail = {
     'requested the response is 404 `transaction_not_requested_yet`.',
   params: transactionParams,
   querystring: closedObject(atQuery),
-  response: found,
 }
 
 const list = {
@@ -47,8 +43,6 @@ const list = {
     'Lists the transactions of a wallet, newest first. With `at`, lists those that had been requested by that time, as they were ' +
     'then. If `at` is combined with `status` or `state`, a page may have fewer items than `limit`: continue while `has_more` is true.',
   params: walletParams,
-  querystring: closedObject({ ...pageQuery, ...listQuery, ...atQuery }),
-  response: { 200: successOf(transactionPageSchema, 'A page of transactions.') },
 }
 
 const cancel = {
@@ -61,7 +55,6 @@ const cancel = {
     '`cancelled` only when that block has the required confirmations. The one of the two that stays in the chain wins. ' +
     'If the cancellation cannot be signed now, `warnings` says why and what to do.',
   params: transactionParams,
-  response: asked,
 }
 
 const speedUp = {
@@ -73,14 +66,21 @@ const speedUp = {
     'be signed now, `warnings` says why and what to do.',
   params: transactionParams,
   body: speedUpBody,
-  response: asked,
 }
 
 export function transactionRoutes(ctx: SendContext): Routes {
+  const found = { response: { 200: successOf(transactionSchema(), 'The transaction.') } }
+  const page = {
+    querystring: closedObject({ ...pageQuery, ...listQuery(), ...atQuery }),
+    response: { 200: successOf(transactionPageSchema(), 'A page of transactions.') },
+  }
+  const asked = {
+    response: { 202: successOf(changedSchema(), 'The request is accepted. Poll the transaction for the result.') },
+  }
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/transactions/:transaction_id',
-      { schema: detail, config: { scope: 'transactions:read' } },
+      { schema: { ...detail, ...found }, config: { scope: 'transactions:read' } },
       async (request) => {
         const { wallet_id, transaction_id } = request.params
         const { at } = request.query
@@ -94,7 +94,7 @@ export function transactionRoutes(ctx: SendContext): Routes {
 
     app.get(
       '/v1/wallets/:wallet_id/transactions',
-      { schema: list, config: { scope: 'transactions:read' } },
+      { schema: { ...list, ...page }, config: { scope: 'transactions:read' } },
       async (request) => {
         const { tenantId, environment } = request.caller
         const { wallet_id: walletId } = request.params
@@ -121,7 +121,7 @@ export function transactionRoutes(ctx: SendContext): Routes {
     app.post(
       '/v1/wallets/:wallet_id/transactions/:transaction_id/cancel',
       {
-        schema: cancel,
+        schema: { ...cancel, ...asked },
         config: { scope: 'transactions:write', idempotent: true, quotas: [], refusals },
       },
       (request, reply) =>
@@ -134,7 +134,7 @@ export function transactionRoutes(ctx: SendContext): Routes {
     app.post(
       '/v1/wallets/:wallet_id/transactions/:transaction_id/speed-up',
       {
-        schema: speedUp,
+        schema: { ...speedUp, ...asked },
         config: { scope: 'transactions:write', idempotent: true, quotas: [], refusals },
       },
       (request, reply) =>

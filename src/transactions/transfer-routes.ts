@@ -7,10 +7,11 @@ import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { acceptedBatchSchema, transfersBody } from './batch-schemas.ts'
+import { previewSchema } from './preview-schemas.ts'
 import { previewTransfer } from './preview-transfer.ts'
 import { answerAccepted, answerBatch } from './read-transactions.ts'
 import { type BatchRequest, requestTransfer, requestTransfers, type TransferRequest } from './request-transfer.ts'
-import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
+import { acceptedSchema, transferBody, walletParams } from './schemas.ts'
 import type { SendContext } from './send-context.ts'
 
 const tags = ['Transactions']

@@ -19,7 +19,7 @@ import type { HistoryEntry, TransactionStateName, TransactionStatus } from './st
 import { swapFailure } from './swap-failure.ts'
 import { toSwapView } from './swap-view.ts'
 
-export type TransactionView = View<typeof transactionSchema>
+export type TransactionView = View<ReturnType<typeof transactionSchema>>
 
 /** A row of the table `transactions` as node-postgres reads it, or as the projection writes it. */
 export type TransactionRow = ReadOrWrittenRow<

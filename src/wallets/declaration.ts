@@ -52,6 +52,31 @@ export const wallets = {
   },
   // A wallet waits for its address. Creating an mpc key uses every party's CPU for seconds.
   queues: { wallet: { limits: QUICK_LIMITS, mpcLimits: { ...MPC_LIMITS, atOnce: 3 } } },
+  errors: {
+    validation_error: {
+      mpc_only: 'Use an mpc wallet, or omit the field.',
+      threshold_too_high: 'Use a lower threshold or more parties.',
+      threshold_too_low: 'Use a higher threshold.',
+      too_many_parties: 'Use at most as many parties as the installation has.',
+      wallet_not_found: 'Use ids of your wallets in the environment of the API key.',
+      watch_only: 'Use a wallet with a key: watch wallets cannot sign.',
+      watch_wallets_only: 'Omit the field: only watch wallets have it.',
+    },
+    not_found: {
+      wallet_archived: 'Read the wallet with `include=archived`, or restore it.',
+      wallet_not_found: 'Check the id. It may belong to another tenant or environment.',
+    },
+    conflict: {
+      address_in_use: 'Delete the other wallet with this address first.',
+      address_is_own_wallet: 'Use the wallet that has this address: it is already followed.',
+      external_id_taken: 'Use another external_id.',
+      wallet_archived: 'Restore the wallet.',
+      wallet_has_balance: 'Move the balance, or delete with `force=true`.',
+      wallet_has_pending_transactions: 'Wait for the pending transactions of the wallet.',
+      wallet_not_ready: 'Wait until the wallet has an address.',
+      watch_exists: 'Use the existing watch wallet of this address.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -64,6 +64,34 @@ export const webhooks = {
     },
   },
   queues: { webhook: { limits: QUICK_LIMITS } },
+  errors: {
+    validation_error: {
+      ambiguous_start: 'Send `after` or `from`, not both.',
+      invalid_signatures: 'Send ["v1"] or ["v1", "v1a"], or omit the field.',
+      type_not_sent: 'Use types of the webhook, or add the type to it.',
+      type_without_wallet: 'Omit the type, or `wallet_ids`: they never match together.',
+      url_has_credentials: 'Remove the user name and the password from the URL.',
+      url_not_https: 'Use an https URL.',
+      url_not_public: 'Use a URL whose host is on the public internet.',
+      url_port_refused: 'Use the port 443, or one from 1024.',
+    },
+    permission_error: {
+      event_scope_missing: 'Use an API key that may read what the webhook sends, or set `payload` to `thin`.',
+    },
+    not_found: {
+      delivery_not_found: 'Check the id. Deliveries are kept for 30 days after they ended.',
+      webhook_not_found: 'Check the id. It may belong to another tenant or environment.',
+      webhook_replay_not_found: 'Check the id of the replay and of the webhook.',
+    },
+    conflict: {
+      too_many_replays: 'Wait until a replay of the webhook is completed.',
+      too_many_secrets: 'Wait until a secret expires, or rotate with `overlap_hours` 0.',
+      webhook_disabled: 'Enable the webhook first.',
+    },
+    unavailable: {
+      webhooks_not_configured: 'Ask the operator to set WEBHOOK_RECIPIENT.',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

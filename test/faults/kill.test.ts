@@ -142,7 +142,7 @@ async function confirmedAmounts(api: Client, walletId: string): Promise<string[]
 
 /** Everything that happens to a transaction, but not what its blocks change besides. */
 async function createWebhook(api: Client, { urlOf, verifyWith }: Receiver): Promise<void> {
-  const types = publishedTransactions.types
+  const types = publishedTransactions().types
   const body = { url: urlOf('/hook'), types: Object.keys(types) }
   verifyWith('/hook', accepted(await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })).secret)
 }

@@ -9,7 +9,8 @@ import t from 'tap'
 import { composeCatalogue } from '../../src/compose/catalogue.ts'
 import { documentedEvents } from '../../src/compose/event-docs.ts'
 import { ValidationFailed } from '../../src/core/errors.ts'
-import { ERROR_CODES } from '../../src/http/error-codes.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
+import { errorCodes } from '../../src/http/error-codes.ts'
 import { readItems } from '../../src/nft/tokens/read-items.ts'
 import { toTransferRequest } from '../../src/nft/transfers/routes.ts'
 import { composeOfflineApi } from '../../src/sandbox/offline-api.ts'
@@ -189,13 +190,17 @@ t.test(
 t.test('docs/openapi.json, docs/errors.md and docs/events.md are those that npm run openapi writes', async (t) => {
   const { openapiFile, errorsPage, eventsPage } = (await import('../../scripts/api-pages.mjs')) as {
     openapiFile: (document: object) => string
-    errorsPage: (codes: typeof ERROR_CODES) => string
+    errorsPage: (codes: ReturnType<typeof errorCodes>) => string
     eventsPage: (page: string, events: typeof EVENTS) => string
   }
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const ours = { ...document, info: { ...app.swagger().info, version } }
   t.ok(readFileSync('docs/openapi.json', 'utf8') === openapiFile(ours), 'docs/openapi.json: run npm run openapi')
-  t.equal(readFileSync('docs/errors.md', 'utf8'), errorsPage(ERROR_CODES), 'docs/errors.md: run npm run openapi')
+  t.equal(
+    readFileSync('docs/errors.md', 'utf8'),
+    errorsPage(errorCodes(CATALOGUE.errors)),
+    'docs/errors.md: run npm run openapi',
+  )
   const page = readFileSync('docs/events.md', 'utf8')
   t.equal(page, eventsPage(page, EVENTS), 'docs/events.md: run npm run openapi')
 })

@@ -1,4 +1,5 @@
 /** Recorded events of transactions, read with the current code. */
+import '../../src/declarations.ts'
 import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'

@@ -3,7 +3,7 @@ import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
 import { grantsBefore } from '../../src/core/scopes.ts'
-import { ID_PREFIXES } from '../../src/declarations.ts'
+import { CATALOGUE, ID_PREFIXES } from '../../src/declarations.ts'
 import { buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'
 import { createReadiness } from '../../src/http/health.ts'
@@ -120,6 +120,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     metrics: createMetrics('test'),
     countRequest: () => undefined,
     quotas: WITHOUT_QUOTAS,
+    catalogue: CATALOGUE,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
     timer: () => performance.now(),

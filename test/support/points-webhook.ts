@@ -15,7 +15,7 @@ export type PointsWebhook = {
 }
 
 const PATH = '/hook'
-const TYPES = Object.keys(publishedTransactions.types)
+const TYPES = Object.keys(publishedTransactions().types)
 
 export async function createPointsWebhook(t: Test, api: Client): Promise<PointsWebhook> {
   const receiver = await withReceiver(t)

@@ -1,4 +1,5 @@
 /** Transactions built from recorded events, and what a lane requests to sign for them. */
+import '../../src/declarations.ts'
 import { readFileSync } from 'node:fs'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'

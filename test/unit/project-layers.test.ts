@@ -2,7 +2,7 @@
 // matches nothing, because a folder was renamed, fails here too.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -13,6 +13,7 @@ type Violation = { readonly from: string; readonly to: string; readonly rule: { 
 type Cruise = { readonly modules: readonly Module[]; readonly summary: { readonly violations: readonly Violation[] } }
 
 type Config = {
+  readonly USES: Readonly<Record<string, readonly string[]>>
   readonly default: {
     readonly forbidden: readonly { readonly name: string; readonly from: { readonly path?: string } }[]
   }
@@ -87,10 +88,28 @@ const PLANTS: readonly Plant[] = [
   ours('kernel-imports-core-alone', 'src/chain/planted.ts', 'src/event-log'),
   ours('kernel-imports-core-alone', 'src/event-log/planted.ts', 'src/jobs'),
   ours('kernel-imports-core-alone', 'src/jobs/planted.ts', 'src/transactions'),
-  { rule: 'few-read-the-list-of-declarations', at: 'src/jobs/planted-queues.ts', imports: '../declarations.ts' },
-  { rule: 'few-read-the-list-of-declarations', at: 'src/balances/planted-ids.ts', imports: '../declarations.ts' },
-  ours('capability-imports-kernel-transactions-and-wallets', 'src/balances/planted.ts', 'src/access'),
-  ours('transactions-and-wallets-import-no-capability', 'src/wallets/planted.ts', 'src/balances'),
+  {
+    rule: 'only-compose-reads-the-list-of-declarations',
+    at: 'src/jobs/planted-queues.ts',
+    imports: '../declarations.ts',
+  },
+  {
+    rule: 'only-compose-reads-the-list-of-declarations',
+    at: 'src/balances/planted-ids.ts',
+    imports: '../declarations.ts',
+  },
+  {
+    rule: 'only-compose-reads-the-list-of-declarations',
+    at: 'src/transactions/planted-kinds.ts',
+    imports: '../declarations.ts',
+  },
+  ours('kernel-imports-core-alone', 'src/event-log/planted-app.ts', 'src/compose'),
+  ours('kernel-imports-core-alone', 'src/chain/planted-swaps.ts', 'src/swaps'),
+  ours('capability-imports-what-it-names', 'src/balances/planted.ts', 'src/access'),
+  ours('capability-imports-what-it-names', 'src/wallets/planted.ts', 'src/balances'),
+  ours('capability-imports-what-it-names', 'src/webhooks/planted.ts', 'src/transactions'),
+  ours('capability-imports-what-it-names', 'src/swaps/planted-app.ts', 'src/compose'),
+  ours('every-capability-is-named', 'src/planted/planted.ts', 'src/wallets'),
   ours('deciders-events-and-states-import-core-alone', 'src/wallets/planted-decider.ts', 'src/event-log'),
   { rule: 'deciders-events-and-states-import-core-alone', at: 'src/wallets/planted-events.ts', imports: 'node:crypto' },
   { rule: 'deciders-and-aggregates-are-pure', at: 'src/wallets/planted-aggregate.ts', imports: '../event-log/log.ts' },
@@ -144,6 +163,23 @@ t.test('every module of the project keeps to the layers', async (t) => {
   t.strictSame(await readImpurities(root, cruised), [], 'deciding takes no clock, no random and no I/O')
 })
 
+t.test('a capability names another one only if it uses it', async (t) => {
+  const { USES } = (await import(configPath)) as Config
+  const { modules } = cruise(root, ['src'])
+  const folderOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1] ?? ''
+  const used = new Set(
+    modules.flatMap(({ source, dependencies }) =>
+      dependencies.map(({ resolved }) => `${folderOf(source)} uses ${folderOf(resolved)}`),
+    ),
+  )
+  const named = Object.entries(USES).flatMap(([folder, uses]) => uses.map((other) => `${folder} uses ${other}`))
+  t.ok(named.length > 20, 'the table names more than 20 pairs')
+  t.strictSame(
+    named.filter((pair) => !used.has(pair)),
+    [],
+  )
+})
+
 t.test('every module with a decider or an aggregate is guarded as one', async (t) => {
   const pure = await readPure()
   const declares = /^(export )?const \w+: (Aggregate|Decider)</m
@@ -160,6 +196,7 @@ t.test('a planted import of each forbidden kind is reported', async (t) => {
   const copy = t.testdir()
   for (const entry of ['src', 'workers', 'test/support', 'tsconfig.json', 'package.json'])
     cpSync(join(root, entry), join(copy, entry), { recursive: true, filter: (path) => !path.includes('src/generated') })
+  mkdirSync(join(copy, 'src/planted'))
   for (const { at, imports } of PLANTS) writeFileSync(join(copy, at), `export * as planted from '${imports}'\n`)
   writeFileSync(join(copy, 'src/core/planted-half.ts'), "export * as planted from './planted-cycle.ts'\n")
   writeFileSync(join(copy, 'src/core/planted-clock.ts'), "export * as planted from 'node:perf_hooks'\n")

@@ -2,6 +2,7 @@
  * What can be deleted about a transaction outside the log: nothing that may still be mined, signed again, or removed
  * from its block.
  */
+import '../../src/declarations.ts'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'

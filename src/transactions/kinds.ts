@@ -1,0 +1,45 @@
+/**
+ * The kinds of transactions of this program, by the event that opens one, and the resources that they can belong to.
+ * Capabilities declare them, and `src/declarations.ts`, which lists all capabilities, names them here when it is loaded:
+ * transactions know no capability. From then on they are constants of the program.
+ *
+ * Invariant: no module reads them while it is loaded.
+ */
+import type { OpeningDeclaration } from '../core/declaration.ts'
+import type { Opening, SubjectType, TransactionType } from '../core/registry.ts'
+
+export type Kinds = Readonly<Record<Opening, OpeningDeclaration<TransactionType>>>
+type Named = { readonly kinds: Kinds; readonly subjects: readonly SubjectType[] }
+
+let named: Named | null = null
+
+/** @throws Error if others were named before */
+export function nameKinds(kinds: Kinds, subjects: readonly SubjectType[]): void {
+  if (named !== null) throw new Error('the kinds of transactions are named once')
+  named = { kinds, subjects }
+}
+
+/** @throws Error before `src/declarations.ts` is loaded; the functions below too */
+export function kindsOfTransactions(): Kinds {
+  return requireNamed().kinds
+}
+
+/** Types of resources that a transaction can belong to. */
+export function subjectsOfTransactions(): readonly SubjectType[] {
+  return requireNamed().subjects
+}
+
+/** Whether an event of this type opens a transaction. */
+export function opens(type: string): type is Opening {
+  return Object.hasOwn(kindsOfTransactions(), type)
+}
+
+/** Whether the logs of the receipt of a transaction of this type are recorded when it is mined. */
+export function keepsLogs(type: TransactionType): boolean {
+  return Object.values(kindsOfTransactions()).some((kind) => kind.type === type && kind.keepsLogs === true)
+}
+
+function requireNamed(): Named {
+  if (named === null) throw new Error('no kinds of transactions are named: import src/declarations.ts')
+  return named
+}
