@@ -42,7 +42,7 @@ const LAYERS = [
 ]
 
 /** Never raise it. */
-const MOST_UPWARDS = 16
+const MOST_UPWARDS = 15
 
 /** What a file outside of the folder says if it names the capability. */
 const NAMES = {
