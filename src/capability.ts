@@ -27,6 +27,7 @@ import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { KindRules } from './transactions/kind-rules.ts'
+import type { AnyPart } from './transactions/parts.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
 
 export type JobHandling = {
@@ -241,6 +242,8 @@ export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
   /** What it says of the transactions that it opens, by the opening event. Without rules none is signed. */
   readonly kinds?: Readonly<Record<string, KindRules>>
+  /** What its transactions record beside what every transaction has, by the name that it declares. */
+  readonly parts?: Readonly<Record<string, AnyPart>>
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */

@@ -30,6 +30,7 @@ import { swaps } from '../swaps/capability.ts'
 import { swapSpenders } from '../swaps/swap-target.ts'
 import { transactions } from '../transactions/capability.ts'
 import type { RulesOfKinds } from '../transactions/kind-rules.ts'
+import { nameParts } from '../transactions/parts.ts'
 import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
@@ -90,6 +91,8 @@ export const KINDS: RulesOfKinds = new Map(
     Object.entries(kinds).map(([opening, rules]) => [TRANSACTION_TYPES[opening as Opening], rules] as const),
   ),
 )
+
+nameParts(Object.assign({}, ...CAPABILITIES.map(({ parts }) => parts)))
 
 /** What events say of the past, for policies. */
 export const PAST: PastSource = {

@@ -4,11 +4,13 @@ import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
 import { swapKinds } from './opening-rules.ts'
+import { swapPart } from './part-view.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
   kinds: swapKinds,
+  parts: { swap: swapPart },
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',

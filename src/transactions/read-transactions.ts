@@ -10,6 +10,7 @@ import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { LaterEvent } from './events.ts'
+import { partNames } from './kinds.ts'
 import { isWaiting, MINED_OR_FINAL } from './sql.ts'
 import {
   AMOUNT_COLUMNS,
@@ -183,7 +184,7 @@ async function readEach(pool: Pool, ids: readonly string[]): Promise<Map<string,
 
 function columnsOf(table: string): string {
   const amounts = AMOUNT_COLUMNS.map((column) => `${table}.${column}::text`)
-  return [...amounts, ...VIEW_COLUMNS.map((column) => `${table}.${column}`)].join(', ')
+  return [...amounts, ...new Set([...VIEW_COLUMNS, ...partNames()].map((column) => `${table}.${column}`))].join(', ')
 }
 
 /** The ids of the transactions that serve a resource, of any tenant. */

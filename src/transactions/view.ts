@@ -1,5 +1,6 @@
 /** A transaction in the form of the API, from its row in the read model. */
 
+import type { TObject } from '@sinclair/typebox'
 import { parseRecorded } from '../chain/abi-fragment.ts'
 import { decodeLog } from '../chain/abi-logs.ts'
 import { toChecksumAddress } from '../chain/address.ts'
@@ -13,11 +14,10 @@ import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { acceptedBatchSchema } from './batch-schemas.ts'
 import type { Failure, RecordedLogs } from './events.ts'
-import type { CallRecord, GasPriority, SwapIntent } from './intent.ts'
+import type { CallRecord, GasPriority } from './intent.ts'
+import { type PartSchemas, partViews, shownFailure } from './parts.ts'
 import type { acceptedSchema, transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
-import { swapFailure } from './swap-failure.ts'
-import { toSwapView } from './swap-view.ts'
 
 export type TransactionView = View<ReturnType<typeof transactionSchema>>
 
@@ -32,7 +32,6 @@ export type TransactionRow = ReadOrWrittenRow<
     readonly hashes: readonly string[]
     readonly history: readonly HistoryEntry[]
     readonly logs: RecordedLogs | null
-    readonly swap: SwapIntent | null
     readonly failure: Failure | null
     readonly subject_type: SubjectType | null
     readonly call: CallRecord | null
@@ -77,9 +76,9 @@ export const VIEW_COLUMNS = [
   'subject_id',
   'logs',
   'call',
-  'swap',
 ] as const
 
+/** With the parts of capabilities, each in the column of its name. */
 export type ViewRow = Pick<TransactionRow, (typeof AMOUNT_COLUMNS | typeof VIEW_COLUMNS)[number]>
 
 /** Why a request is not signed yet, as signers wrote it last. */
@@ -123,7 +122,7 @@ export function toView(
     },
     failure: failureOf(row),
     waiting: waitingOf(chain.waiting ?? null),
-    swap: row.swap === null ? null : toSwapView(row, row.swap),
+    ...(partViews(row) as View<TObject<Pick<PartSchemas, keyof PartSchemas>>>),
     history: row.history,
     call: row.call === null ? null : toCallView(row.call),
     ...(isDetailed && row.call !== null && row.logs !== null
@@ -145,10 +144,8 @@ function waitingOf(row: WaitingRow | null): TransactionView['waiting'] {
   return row === null ? null : { code: 'not_simulated', message: row.reason, since: toIso(row.since) }
 }
 
-function failureOf({ failure, swap, to_address: router }: ViewRow): TransactionView['failure'] {
-  if (failure === null) return null
-  if (swap !== null) return swapFailure(failure, { amountType: swap.amountType, router })
-  return { code: failure.code, message: failure.message }
+function failureOf(row: ViewRow): TransactionView['failure'] {
+  return row.failure === null ? null : shownFailure(row.failure, row, row.to_address)
 }
 
 export function toCallView(call: CallRecord): NonNullable<TransactionView['call']> {

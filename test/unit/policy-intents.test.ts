@@ -4,7 +4,7 @@ import t from 'tap'
 import { encodeMint, encodeMintBatch } from '../../src/nft/contracts/encode-calls.ts'
 import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
-import type { SwapIntent } from '../../src/transactions/intent.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALICE,
