@@ -4,7 +4,7 @@ import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
 import { swapKinds } from './opening-rules.ts'
-import { swapPart } from './part-view.ts'
+import { swapPart } from './part-published.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {

@@ -1,14 +1,12 @@
 /** What a swap exchanges: in the form of the API, in public events, and for operators. Pure. */
 import { formatAmount } from '../core/money.ts'
-import { nullable } from '../http/schemas.ts'
 import type { View } from '../http/view.ts'
 import type { Failure, Inclusion, RecordedLogs } from '../transactions/events.ts'
 import type { AssetRef, Intent } from '../transactions/intent.ts'
-import { anyPart } from '../transactions/parts.ts'
 import { executedSwap, missingOf } from './executed-swap.ts'
 import type { SwapIntent } from './part.ts'
-import { swapAtEventSchema, swapPartSchema, type swapSchema } from './part-schemas.ts'
-import { isGuessed, swapFailure } from './swap-failure.ts'
+import type { swapAtEventSchema, swapSchema } from './part-schemas.ts'
+import { isGuessed } from './swap-failure.ts'
 
 /** What the row of a transaction says about a swap. */
 type SwapRow = {
@@ -20,12 +18,12 @@ type SwapRow = {
   readonly logs: RecordedLogs | null
   readonly failure: Failure | null
 }
-type SwapView = View<typeof swapSchema>
+export type SwapView = View<typeof swapSchema>
 
 const BPS = 10_000n
-const FELL_SHORT = 'transaction.fell_short'
+export const FELL_SHORT = 'transaction.fell_short'
 
-function toSwapView(row: SwapRow, swap: SwapIntent): SwapView {
+export function toSwapView(row: SwapRow, swap: SwapIntent): SwapView {
   const { amountType, toAsset, fromAmount, toAmount, limit } = swap
   const from = (units: bigint) => formatAmount(units, row.asset_decimals)
   const to = (units: bigint) => formatAmount(units, toAsset.decimals)
@@ -63,7 +61,7 @@ function priceDifferenceBps(swap: SwapIntent, paid: bigint | null, received: big
   return Number(difference < 0n && bps * quoted !== difference * BPS ? bps - 1n : bps)
 }
 
-function atEvent(
+export function swapAtEvent(
   { failure_guessed: _, private: __, missing_to_amount: missing, ...swap }: SwapView,
   type: string,
 ): View<typeof swapAtEventSchema> {
@@ -71,7 +69,7 @@ function atEvent(
 }
 
 /** Of a swap that gave less than its minimum, or than its exact output. */
-function explainMined(
+export function explainMined(
   { from, to, asset }: Intent,
   swap: SwapIntent,
   { succeeded, logs }: Inclusion,
@@ -83,13 +81,16 @@ function explainMined(
 }
 
 /** The quoted amounts, and the bound that the call data contains. */
-function explainAccepted({ asset }: Intent, { amountType, toAsset, fromAmount, toAmount, limit }: SwapIntent): string {
+export function explainAccepted(
+  { asset }: Intent,
+  { amountType, toAsset, fromAmount, toAmount, limit }: SwapIntent,
+): string {
   const amount = ({ decimals, symbol }: AssetRef, units: string) => `${formatAmount(BigInt(units), decimals)} ${symbol}`
   const bound = amountType === 'exact_input' ? `at least ${amount(toAsset, limit)}` : `at most ${amount(asset, limit)}`
   return `${amount(asset, fromAmount)} for ${amount(toAsset, toAmount)}, ${bound}`
 }
 
-function afterFailure(code: string, { approvalTransactionId }: SwapIntent) {
+export function afterFailure(code: string, { approvalTransactionId }: SwapIntent) {
   switch (code) {
     case 'slippage_exceeded':
       return {
@@ -115,19 +116,3 @@ function afterFailure(code: string, { approvalTransactionId }: SwapIntent) {
       return null
   }
 }
-
-/** What a transaction says of its swap. */
-export const swapPart = anyPart<SwapIntent, SwapView>({
-  schema: swapPartSchema,
-  view: toSwapView,
-  atEvent: { schema: nullable(swapAtEventSchema), view: atEvent },
-  confirmed: {
-    [FELL_SHORT]: {
-      description:
-        'A swap was confirmed, and less arrived than it had to give: `swap.missing_to_amount` says how much.',
-      when: ({ missing_to_amount }) => missing_to_amount !== null,
-    },
-  },
-  failure: (failure, { part: { amountType }, to }) => swapFailure(failure, { amountType, router: to }),
-  explains: { accepted: explainAccepted, mined: explainMined, afterFailure },
-})

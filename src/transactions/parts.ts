@@ -9,7 +9,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { mapValues } from '../core/map-values.ts'
 import type { Failure, Inclusion } from './events.ts'
 import type { Intent } from './intent.ts'
-import type { ViewRow } from './view.ts'
+import type { ViewRow } from './transaction-row.ts'
 
 /** The parts of a transaction in the API, by name. A capability adds its own: `declare module '../transactions/parts.ts'`. */
 // biome-ignore lint/suspicious/noEmptyInterface: capabilities add their parts.
