@@ -47,6 +47,12 @@ export const audit = {
       event_not_signed_yet: 'Try again after the next checkpoint.',
     },
   },
+  counters: {
+    bursar_audit_refusals_total: {
+      help: 'Checkpoints that the auditor refused to sign, because the event log contradicts an earlier checkpoint.',
+      labels: [],
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -53,6 +53,9 @@ export const recovery = {
       export_not_found: 'Check the id. It may belong to another tenant or environment.',
     },
   },
+  counters: {
+    bursar_wallet_exports_total: { help: 'Exports of wallet keys, by step.', labels: ['step'] },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

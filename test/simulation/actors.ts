@@ -180,7 +180,7 @@ function createSigner(world: World, ports: PortsOf) {
     compare: compareOf(world, ports, log, node),
     deferred: createDeferred(world.databaseNow),
     logger: { warn: () => undefined },
-    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    metrics: { count: () => undefined },
     leftAlone: () => undefined,
     onUnstorable: () => undefined,
     onRefused: (id, reason) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),

@@ -163,7 +163,7 @@ function createLane(
           short.push(String(fields.transaction_id))
       },
     },
-    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    metrics: { count: () => undefined },
     leftAlone: () => undefined,
     onRefused: (id) => void short.push(id),
     onUnstorable: (id, error) => {
