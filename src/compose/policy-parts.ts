@@ -17,6 +17,7 @@ import { createDenialReports } from '../policies/report-denials.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { swapSpenders } from '../transactions/swap-target.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
+import { JUDGED_KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /** Facts of a second ago; of tags, the append finds a change since. */
@@ -28,10 +29,10 @@ export function policyParts(kernel: Kernel, books: AssetBooks) {
   const inForce = createPoliciesInForce(pool)
   const tags = createTags(kernel)
   const facts = { ...factSources(kernel, books), tagsOf: tags.of }
-  const judge = createJudge({ ...facts, inForce: inForce.of })
+  const judge = createJudge({ ...facts, kinds: JUDGED_KINDS, inForce: inForce.of })
   /** As if this were in force as a shadow, whatever is. */
   const judgeBy = (shadow: CompiledPolicy) =>
-    createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
+    createJudge({ ...facts, kinds: JUDGED_KINDS, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
   const denialReports = createDenialReports({
     log,
     shadowed: judge.shadowed,

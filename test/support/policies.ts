@@ -1,5 +1,6 @@
 /** Policies, requests and facts for tests of policies. */
 
+import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
 import type { LimitedAsset, Match, Policy, Rule } from '../../src/core/policy.ts'
 import { createValidatorCompiler } from '../../src/http/validation.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
@@ -93,7 +94,7 @@ export function judgedOf(
   facts: Partial<Facts> = {},
 ) {
   const data = { ...openingData(), ...parts }
-  return judgedTransaction({ type, data }, factsOf(facts, data.requestedAt))
+  return judgedTransaction(JUDGED_KINDS, { type, data }, factsOf(facts, data.requestedAt))
 }
 
 /** A contract call. */

@@ -3,7 +3,7 @@ import { Interface } from 'ethers/abi'
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeMint } from '../../src/chain/nft.ts'
-import { PAST } from '../../src/compose/capabilities.ts'
+import { JUDGED_KINDS, PAST } from '../../src/compose/capabilities.ts'
 import { PolicyRefused } from '../../src/core/errors.ts'
 import type { JudgedParts } from '../../src/core/policy-limit.ts'
 import { recorded } from '../../src/core/recorded.ts'
@@ -100,7 +100,7 @@ function transaction(type: Opening, parts: Parameters<typeof openingData>[0]): C
   return {
     ...{ name: type, stream: 'transaction-tx_1', type, data: recorded(data) as never, before: [] },
     accept: (judge, asking) => judge.transaction(type, data, asking),
-    read: (facts) => judgedTransaction({ type, data }, facts),
+    read: (facts) => judgedTransaction(JUDGED_KINDS, { type, data }, facts),
   }
 }
 
@@ -203,6 +203,7 @@ const tokenOf = (chainId: number, contract: string) =>
 
 const judgeOf = (active: CompiledPolicy) =>
   createJudge({
+    kinds: JUDGED_KINDS,
     inForce: async () => ({ active, shadow: null, isSeeded: false }),
     tagsOf: async () => TAGS,
     assetsOf: async () => ({ tokenOf: (contract) => tokenOf(1, contract), priceOf: known.priceOf }),
