@@ -25,6 +25,7 @@ import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
 import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
+import type { JudgedKinds } from './policies/transaction-intents.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
@@ -242,6 +243,8 @@ export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
   /** What the transactions that it opens may be, by the opening event. Without a rule none is signed. */
   readonly openingRules?: Readonly<Record<string, OpeningRule>>
+  /** What transactions of a kind can do, by the opening event: those that it opens. Policies judge it. */
+  readonly judges?: JudgedKinds
   /** What the logs of its mined transactions must show, by the opening event. */
   readonly effectRules?: Readonly<Record<string, EffectRule>>
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */

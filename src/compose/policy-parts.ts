@@ -6,7 +6,6 @@ import { gathering } from '../core/gathering.ts'
 import { roomIn } from '../core/spend-limits.ts'
 import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { COLLECTIONS_AT } from '../nft/sql.ts'
 import type { CompiledPolicy } from '../policies/compile.ts'
 import type { RuleReservation } from '../policies/count-limit.ts'
@@ -14,10 +13,11 @@ import type { Price } from '../policies/intent.ts'
 import { createJudge, type ShadowVerdict } from '../policies/judge.ts'
 import type { FactSources } from '../policies/judged-now.ts'
 import { createPoliciesInForce } from '../policies/policies-in-force.ts'
-import { createCountRefusal, createDenialReports } from '../policies/report-denials.ts'
+import { createDenialReports } from '../policies/report-denials.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { swapSpenders } from '../transactions/swap-target.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
+import { JUDGED_KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /** Facts of a second ago; of tags, the append finds a change since. */
@@ -29,22 +29,21 @@ export function policyParts(kernel: Kernel, books: AssetBooks) {
   const inForce = createPoliciesInForce(pool)
   const tags = createTags(kernel)
   const facts = { ...factSources(kernel, books), tagsOf: tags.of }
-  const judge = createJudge({ ...facts, inForce: inForce.of })
+  const judge = createJudge({ ...facts, kinds: JUDGED_KINDS, inForce: inForce.of })
   /** As if this were in force as a shadow, whatever is. */
   const judgeBy = (shadow: CompiledPolicy) =>
-    createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
-  const countRefusal = createCountRefusal(metrics)
+    createJudge({ ...facts, kinds: JUDGED_KINDS, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
   const denialReports = createDenialReports({
     log,
     shadowed: judge.shadowed,
     forget(owner) {
-      metrics.count('bursar_policy_rejudged_total', {})
+      metrics.countRejudged()
       inForce.forget(owner)
       tags.forget()
     },
     fullRuleOf: createFullRuleOf(kernel),
     onRefusal(denial, { tenantId }) {
-      countRefusal(denial)
+      metrics.countPolicyRefusal(denial)
       const { environment, version, shadow, rule, reason, apiKey, walletId } = denial
       const fields = { tenant_id: tenantId, environment, version, rule, reason, key_id: apiKey, wallet_id: walletId }
       logger.info(fields, shadow ? 'the shadow of a policy would refuse a request' : 'a policy refused a request')
@@ -73,7 +72,6 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
     },
     ownAmong: createOwnAmong({ pool, chains }),
     collectionsAmong: (...asked) => collectionsAmong(pool, ...asked),
-    mintedTo,
     isSwapSpender(chainId, address) {
       const known = spenders.get(chainId) ?? lowerSet(swapSpenders(chainOf(chainId).settings.swaps))
       spenders.set(chainId, known)

@@ -1,5 +1,7 @@
 /** What a contract call may be. Its routes join several capabilities, and are composed in `compose`. */
 import type { Capability } from '../capability.ts'
+import { callIntents } from '../policies/call-intents.ts'
+import type { JudgedKindsOf } from '../policies/transaction-intents.ts'
 import { foreignParts, type OpeningRules } from '../transactions/opening-rules.ts'
 import type { contractCalls as declaration } from './declaration.ts'
 
@@ -15,4 +17,8 @@ const rules: OpeningRules<typeof declaration> = {
   },
 }
 
-export const contractCalls: Capability = { openingRules: rules }
+const judges: JudgedKindsOf<typeof declaration> = {
+  ContractCallRequested: { intents: (data, facts) => callIntents(data, ['contract_call'], facts) },
+}
+
+export const contractCalls: Capability = { openingRules: rules, judges }

@@ -5,6 +5,7 @@ import { collectionAggregate } from './collections/aggregate.ts'
 import type { CollectionRequested } from './collections/events.ts'
 import { nftEffects } from './effects.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
+import { nftIntents } from './intents.ts'
 import { repinTask } from './metadata/repin-task.ts'
 import { nftRules } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
@@ -28,6 +29,7 @@ export const nft: Capability = {
     anyAggregate(tokenAggregate),
   ],
   openingRules: nftRules,
+  judges: nftIntents,
   effectRules: nftEffects,
   async publishes() {
     const { publishedCollections } = await import('./collections/published.ts')
