@@ -111,6 +111,9 @@ export const CATALOGUE: Catalogue = {
   scopes: SCOPES,
   streams: STREAMS,
   errors: ALL.flatMap(({ errors = [] }) => errors),
+  tags: Object.entries(merged(ALL.map(({ tags }) => tags)))
+    .sort(([, a], [, b]) => a.place - b.place)
+    .map(([name, { description }]) => ({ name, description })),
   metrics: {
     counters: merged(ALL.map(({ counters }) => counters)),
     timers: merged(ALL.map(({ timers }) => timers)),

@@ -53,6 +53,9 @@ export const audit = {
       labels: [],
     },
   },
+  tags: {
+    Audit: { description: 'Read your events in the event log and prove them.', place: 120 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

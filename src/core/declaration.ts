@@ -134,6 +134,8 @@ export type Declaration = {
   readonly tasks?: readonly string[]
   /** The error codes that it raises, and those that others raise about its resources. */
   readonly errors?: ErrorActions
+  /** The groups of its routes in the API document. `place`: the lowest is first. */
+  readonly tags?: Readonly<Record<string, { readonly description: string; readonly place: number }>>
   readonly counters?: Readonly<Record<string, MetricDeclaration>>
   /** Histograms of durations, in seconds. */
   readonly timers?: Readonly<Record<string, TimerDeclaration>>

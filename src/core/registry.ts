@@ -85,4 +85,6 @@ export type Catalogue = {
   /** The error codes of each capability. */
   readonly errors: readonly ErrorActions[]
   readonly metrics: DeclaredMetrics
+  /** The tags of the API document, in the order in which a reader needs them. */
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
 }

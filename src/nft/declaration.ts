@@ -183,6 +183,9 @@ export const nft = {
       labels: ['outcome'],
     },
   },
+  tags: {
+    NFT: { description: 'Create collections, mint tokens and transfer them.', place: 60 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -105,6 +105,9 @@ export const policies = {
       labels: [],
     },
   },
+  tags: {
+    Policies: { description: 'Say what your wallets may do: rules, limits, tests and versions.', place: 110 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

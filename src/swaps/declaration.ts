@@ -70,6 +70,9 @@ export const swaps = {
       labels: ['source', 'outcome'],
     },
   },
+  tags: {
+    Swaps: { description: 'Quote and make swaps on the exchanges of a chain.', place: 30 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

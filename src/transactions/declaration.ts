@@ -191,6 +191,9 @@ export const transactions = {
       labels: ['network', 'outcome'],
     },
   },
+  tags: {
+    Transactions: { description: 'Send transfers and follow transactions.', place: 20 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -109,6 +109,9 @@ export const webhooks = {
       labels: [],
     },
   },
+  tags: {
+    Webhooks: { description: 'Have events sent to your URL, signed and in order for each resource.', place: 90 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {
