@@ -2,14 +2,14 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { type JudgedKindsOf, MOVES_NOTHING } from '../policies/transaction-intents.ts'
-import { anchorRules } from './anchor/opening-rules.ts'
+import { anchorKinds } from './anchor/opening-rules.ts'
 import type { audit as declaration } from './declaration.ts'
 import { auditGauges } from './gauges.ts'
 import { setAsideAggregate } from './set-aside/aggregate.ts'
 
 export const audit: Capability = {
-  openingRules: anchorRules,
   judges: { CheckpointAnchorRequested: MOVES_NOTHING } satisfies JudgedKindsOf<typeof declaration>,
+  kinds: anchorKinds,
   aggregates: [anyAggregate(setAsideAggregate)],
   gauges: auditGauges,
   routes: async () => (await import('./routes.ts')).auditRoutes,

@@ -4,13 +4,13 @@ import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
 import { swapIntents } from './intents.ts'
-import { swapRules } from './opening-rules.ts'
+import { swapKinds } from './opening-rules.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
-  openingRules: swapRules,
   judges: swapIntents,
+  kinds: swapKinds,
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',

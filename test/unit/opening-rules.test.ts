@@ -4,7 +4,7 @@ import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import { deployGuard } from '../../src/chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
-import { OPENING_RULES } from '../../src/compose/capabilities.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import { OPENINGS } from '../../src/declarations.ts'
 import { FACTORY_ABI } from '../../src/nft/contracts/artefact.ts'
@@ -34,7 +34,7 @@ function intentOf(opening: Opening, change: Partial<Intent> = {}): Intent {
 }
 
 function judge(opening: Opening, change: Partial<Intent> = {}): string | null | undefined {
-  return OPENING_RULES.get(OPENINGS[opening].type)?.(intentOf(opening, change))
+  return KINDS.get(OPENINGS[opening].type)?.rule(intentOf(opening, change))
 }
 
 function accepts(test: Test, opening: Opening, change: Partial<Intent> = {}): void {
@@ -55,7 +55,7 @@ const elsewhere = { subject: { type: 'other', id: '1' } }
 
 t.test('every kind of initial event has a rule', async (test) => {
   test.strictSame(
-    [...OPENING_RULES.keys()].sort(),
+    [...KINDS.keys()].sort(),
     Object.values(OPENINGS)
       .map(({ type }) => type)
       .sort(),
