@@ -25,6 +25,7 @@ import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
 import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
+import type { JudgedKinds } from './policies/transaction-intents.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { KindRules } from './transactions/kind-rules.ts'
 import type { AnyPart } from './transactions/parts.ts'
@@ -240,6 +241,8 @@ export type Gauge = {
 
 export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
+  /** What transactions of a kind can do, by the opening event: those that it opens. Policies judge it. */
+  readonly judges?: JudgedKinds
   /** What it says of the transactions that it opens, by the opening event. Without rules none is signed. */
   readonly kinds?: Readonly<Record<string, KindRules>>
   /** What its transactions record beside what every transaction has, by the name that it declares. */

@@ -18,9 +18,9 @@ import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
-import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { policies } from '../policies/capability.ts'
 import type { PastSource } from '../policies/past.ts'
+import type { JudgedKinds } from '../policies/transaction-intents.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
 import { requests } from '../requests/capability.ts'
@@ -94,11 +94,14 @@ export const KINDS: RulesOfKinds = new Map(
 
 nameParts(Object.assign({}, ...CAPABILITIES.map(({ parts }) => parts)))
 
+/** What transactions can do, for policies, by their opening event. */
+export const JUDGED_KINDS: JudgedKinds = Object.assign({}, ...CAPABILITIES.map(({ judges }) => judges))
+
 /** What events say of the past, for policies. */
 export const PAST: PastSource = {
+  kinds: JUDGED_KINDS,
   standing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.standing)),
   passing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.passing)),
-  mintedTo,
   schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
   swapSpenders,
 }

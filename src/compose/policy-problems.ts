@@ -10,6 +10,7 @@ import type { ExportProblem } from '../recovery/seal-export.ts'
 import type { SignatureProblem } from '../signatures/sign-recorded.ts'
 import type { PolicyProblems } from '../transactions/check-recorded.ts'
 import { readReservation } from '../transactions/read-events.ts'
+import { JUDGED_KINDS } from './capabilities.ts'
 
 const OPENING_OF = new Map(Object.entries(TRANSACTION_TYPES).map(([opening, type]) => [type, opening as Opening]))
 
@@ -22,7 +23,7 @@ export function transactionProblems(check: CheckRequests): PolicyProblems {
         judge(facts) {
           const opening = OPENING_OF.get(type)
           if (opening === undefined) throw new Error(`no opening event has the type ${type}`)
-          return judgedTransaction({ type: opening, data: intent }, facts)
+          return judgedTransaction(JUDGED_KINDS, { type: opening, data: intent }, facts)
         },
       })),
     )

@@ -4,6 +4,7 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
 import type { CollectionRequested } from './collections/events.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
+import { nftIntents } from './intents.ts'
 import { repinTask } from './metadata/repin-task.ts'
 import { nftKinds } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
@@ -27,6 +28,7 @@ export const nft: Capability = {
     anyAggregate(tokenAggregate),
   ],
   kinds: nftKinds,
+  judges: nftIntents,
   async publishes() {
     const { publishedCollections } = await import('./collections/published.ts')
     const { publishedMints } = await import('./tokens/published.ts')
