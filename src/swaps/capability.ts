@@ -3,12 +3,14 @@ import { type Capability, explained } from '../capability.ts'
 import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
+import { swapIntents } from './intents.ts'
 import { swapKinds } from './opening-rules.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
   kinds: swapKinds,
+  judges: swapIntents,
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',
