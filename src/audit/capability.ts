@@ -8,6 +8,7 @@ import { auditGauges } from './gauges.ts'
 import { setAsideAggregate } from './set-aside/aggregate.ts'
 
 export const audit: Capability = {
+  judges: { CheckpointAnchorRequested: MOVES_NOTHING } satisfies JudgedKindsOf<typeof declaration>,
   kinds: anchorKinds,
   judges: { CheckpointAnchorRequested: MOVES_NOTHING } satisfies JudgedKindsOf<typeof declaration>,
   aggregates: [anyAggregate(setAsideAggregate)],

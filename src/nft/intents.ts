@@ -5,7 +5,7 @@ import type { Facts } from '../policies/facts.ts'
 import { ANY, type Intent, intentOf } from '../policies/intent.ts'
 import { calledBy, type JudgedKind, type JudgedKindsOf } from '../policies/transaction-intents.ts'
 import type { Intent as OpeningIntent } from '../transactions/intent.ts'
-import { mintedTo } from './contracts/read-calls.ts'
+import { readMinted } from './contracts/read-calls.ts'
 import type { nft } from './declaration.ts'
 
 /** Their rules say that they call what this service deploys, and move nothing. */
@@ -24,7 +24,7 @@ const MAX_RECIPIENTS = 64
 
 function mintIntents(data: OpeningIntent, { isOwn }: Facts): readonly Intent[] {
   const called = { actions: ['nft_mint'], ...calledBy(data) } as const
-  const recipients = [...new Set(mintedTo(data.data ?? '0x'))]
+  const recipients = [...new Set(readMinted(data.data ?? '0x').map(({ to }) => to))]
   if (recipients.length === 0 || recipients.length > MAX_RECIPIENTS) return [intentOf({ ...called, recipient: ANY })]
   return recipients.map((recipient) => intentOf({ ...called, recipient, isToOwnWallet: isOwn(recipient) }))
 }

@@ -9,6 +9,7 @@ import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
+  judges: swapIntents,
   kinds: swapKinds,
   judges: swapIntents,
   explains: [
