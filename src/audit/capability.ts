@@ -10,7 +10,6 @@ import { setAsideAggregate } from './set-aside/aggregate.ts'
 export const audit: Capability = {
   judges: { CheckpointAnchorRequested: MOVES_NOTHING } satisfies JudgedKindsOf<typeof declaration>,
   kinds: anchorKinds,
-  judges: { CheckpointAnchorRequested: MOVES_NOTHING } satisfies JudgedKindsOf<typeof declaration>,
   aggregates: [anyAggregate(setAsideAggregate)],
   gauges: auditGauges,
   routes: async () => (await import('./routes.ts')).auditRoutes,

@@ -11,7 +11,6 @@ export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
   judges: swapIntents,
   kinds: swapKinds,
-  judges: swapIntents,
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',
