@@ -165,7 +165,14 @@ export default {
       comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
       severity: 'error',
       from: {
-        pathNot: ['^src/http/', ROUTES, VIEWS, ROOTS, '^src/(capability|context|api-context)\\.ts$', '^scripts/'],
+        pathNot: [
+          '^src/http/',
+          ROUTES,
+          VIEWS,
+          ROOTS,
+          '^src/(capability|context|api-context|declarations)\\.ts$',
+          '^scripts/',
+        ],
       },
       to: { path: ['^src/http/', '^src/.*schemas\\.ts$', HTTP_PACKAGES] },
     },

@@ -31,6 +31,7 @@ import type {
 import { eventLog } from './event-log/declaration.ts'
 import { feed } from './feed/declaration.ts'
 import { follower } from './follower/declaration.ts'
+import { http } from './http/declaration.ts'
 import { keys } from './keys/declaration.ts'
 import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
@@ -66,6 +67,7 @@ const DECLARATIONS: Declared = {
   restores,
   'event-log': eventLog,
   keys,
+  http,
 }
 
 const ALL: readonly Declaration[] = Object.values(DECLARATIONS)
@@ -109,6 +111,14 @@ export const CATALOGUE: Catalogue = {
   scopes: SCOPES,
   streams: STREAMS,
   errors: ALL.flatMap(({ errors = [] }) => errors),
+  tags: Object.entries(merged(ALL.map(({ tags }) => tags)))
+    .sort(([, a], [, b]) => a.place - b.place)
+    .map(([name, { description }]) => ({ name, description })),
+  metrics: {
+    counters: merged(ALL.map(({ counters }) => counters)),
+    timers: merged(ALL.map(({ timers }) => timers)),
+    levels: merged(ALL.map(({ levels }) => levels)),
+  },
 }
 
 /** Every queue with its limits. The queue back end creates a queue on first use. */

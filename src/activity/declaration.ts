@@ -41,6 +41,12 @@ export const activity = {
       } satisfies EventWriters<ObservedTransferEvent>,
     },
   },
+  counters: {
+    bursar_observed_transfers_total: {
+      help: 'Transfers to and from wallets that the follower recorded: `detected` in a block, `confirmed`, or `orphaned` by a reorg.',
+      labels: ['network', 'direction', 'status'],
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -39,6 +39,9 @@ export const assets = {
       token_unreadable: 'Try again later: the token contract cannot be read.',
     },
   },
+  tags: {
+    Assets: { description: 'The currencies and tokens that transfers and balances can name.', place: 50 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -47,6 +47,15 @@ export const audit = {
       event_not_signed_yet: 'Try again after the next checkpoint.',
     },
   },
+  counters: {
+    bursar_audit_refusals_total: {
+      help: 'Checkpoints that the auditor refused to sign, because the event log contradicts an earlier checkpoint.',
+      labels: [],
+    },
+  },
+  tags: {
+    Audit: { description: 'Read your events in the event log and prove them.', place: 120 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

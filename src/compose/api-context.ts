@@ -56,7 +56,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
   const limitsOfKeys = createLimitsOfKeys(log)
   const limitReports = createLimitReports({
     log,
-    onRefusal: () => metrics.countKeyRefusal('limit'),
+    onRefusal: () => metrics.count('bursar_api_key_refusals_total', { reason: 'limit' }),
     onError: (error, keyId) =>
       logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
   })

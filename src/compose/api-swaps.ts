@@ -31,9 +31,9 @@ export function composeSwaps(ctx: ComposedApi): {
   const quoting = quoteContext(ctx, hosted, markets)
   const counting = counted(
     (request: SwapRequest, owner: Owner) => quoteSwap(quoting, request, owner),
-    metrics.countSwapQuote,
+    (outcome) => metrics.count('bursar_swap_quotes_total', { outcome }),
     ({ network, route }) => {
-      metrics.countSwapRoute({ network, venue: placeOf(route) })
+      metrics.count('bursar_swap_routes_total', { network, venue: placeOf(route) })
       return 'quoted'
     },
   )
@@ -71,7 +71,7 @@ function quoteContext(ctx: ComposedApi, hosted: ComposedApi['chains']['all'], { 
     hosted: config.swapSource && {
       source: createZeroX(config.swapSource),
       hasGuard: (chainId) => hasGuard(hosted, chainId),
-      onAnswer: (outcome) => metrics.countSourceAnswer({ source: '0x', outcome }),
+      onAnswer: (outcome) => metrics.count('bursar_swap_source_answers_total', { source: '0x', outcome }),
       tokensOf: (walletId) => readHeldTokens(pool, walletId),
     },
     async resolveAsset(name, field, { chainId }, tenantId) {

@@ -117,7 +117,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs 
       if (error instanceof TreeDamaged) {
         refusal = error.message
         problem = error.message
-        metrics.countAuditRefusal()
+        metrics.count('bursar_audit_refusals_total', {})
         logger.fatal({ err: error }, 'ALERT: the event log contradicts a signed checkpoint; the auditor stops signing')
         return config.audit.checkpointIntervalMs
       }

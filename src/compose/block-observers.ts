@@ -133,7 +133,7 @@ function createReorgReport({
 }: {
   readonly network: string
   readonly logger: Pick<Kernel['logger'], 'warn' | 'error'>
-  readonly metrics: Pick<Metrics, 'countReorg' | 'countRevoked'>
+  readonly metrics: Pick<Metrics, 'count'>
 }): ReorgReport {
   let undone: readonly Decision<TransactionState>[] = []
   return {
@@ -144,7 +144,7 @@ function createReorgReport({
       if (step.type !== 'reorg') return
       const { from, to, depth, beyondWindow } = step
       const fields = { network, from, to, depth, transactions: undone.length }
-      metrics.countReorg({ network, beyondWindow })
+      metrics.count('bursar_reorgs_total', { network, beyond_window: String(beyondWindow) })
       if (beyondWindow)
         logger.error(
           fields,
@@ -154,7 +154,7 @@ function createReorgReport({
       for (const { after } of undone) {
         const revoked = after.state.state === 'unknown' ? undefined : after.state.history.at(-1)?.revoked
         if (revoked === undefined) continue
-        metrics.countRevoked({ network, outcome: revoked.state })
+        metrics.count('bursar_outcomes_revoked_total', { network, outcome: revoked.state })
         const told = { network, transaction_id: after.id, outcome: revoked.state, confirmations: revoked.confirmations }
         logger.error(told, 'reorg revoked a reported outcome: the block of the transaction is no longer in the chain')
       }

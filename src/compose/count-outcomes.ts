@@ -10,10 +10,7 @@ const ENDED: ReadonlySet<string> = new Set(FINAL_STATES)
 const OBSERVED = `${observedTransferAggregate.category}-`
 
 /** For the decisions of one commit. An end that a reorg revoked is counted again when the transaction ends again. */
-export function countOutcomes(
-  metrics: Pick<Metrics, 'countEnded' | 'countObserved'>,
-  decisions: readonly Decision[],
-): void {
+export function countOutcomes(metrics: Pick<Metrics, 'count'>, decisions: readonly Decision[]): void {
   for (const { events, after } of decisions) {
     const streamId = events[0]?.streamId ?? ''
     if (streamId.startsWith('transaction-')) countEnded(metrics, after.state as TransactionState)
@@ -21,16 +18,16 @@ export function countOutcomes(
   }
 }
 
-function countEnded(metrics: Pick<Metrics, 'countEnded'>, transaction: TransactionState): void {
+function countEnded(metrics: Pick<Metrics, 'count'>, transaction: TransactionState): void {
   // Nothing is decided about a transaction that stays ended: such a change ends it.
   if (transaction.state === 'unknown' || !ENDED.has(transaction.state)) return
   const { type, intent, state, failure } = transaction
   const outcome = failure === null ? state : shownFailureCode(failure, intent)
-  metrics.countEnded({ network: intent.network, type, outcome })
+  metrics.count('bursar_transactions_ended_total', { network: intent.network, type, outcome })
 }
 
-function countObserved(metrics: Pick<Metrics, 'countObserved'>, observed: TransferState): void {
+function countObserved(metrics: Pick<Metrics, 'count'>, observed: TransferState): void {
   if (observed.status === 'unknown') return
   const { network, direction } = observed.transfer
-  metrics.countObserved({ network, direction, status: observed.status })
+  metrics.count('bursar_observed_transfers_total', { network, direction, status: observed.status })
 }

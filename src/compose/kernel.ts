@@ -42,7 +42,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
     throw new ConfigError(['DATABASE_URL must be set for this process. To run the sandbox, use npm start'])
   const logger = createLogger({ level: config.logLevel, processName })
   for (const warning of config.warnings) logger.warn({ setting: warning }, 'unknown setting')
-  const metrics = createMetrics(processName)
+  const metrics = createMetrics(processName, CATALOGUE.metrics)
   const pool = createPool(databaseUrl, config, processName, logger)
   const wakeUps = createWakeUps(pool, databaseUrl)
   const databaseClock = createDatabaseClock(pool)
@@ -131,7 +131,7 @@ function createReportHeld({ logger, metrics }: Pick<Kernel, 'logger' | 'metrics'
   return (stream: string, reason: string): void => {
     if (reported.get(stream) === reason) return
     reported.set(stream, reason)
-    metrics.countHeldStream()
+    metrics.count('bursar_held_streams_total', {})
     logger.error({ stream, reason }, 'a stream is held; see docs/operations.md, "A bad event"')
   }
 }

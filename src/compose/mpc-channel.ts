@@ -54,7 +54,7 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
     timeoutMs: ROUNDS * roundTimeoutMs,
     now: clock,
     onRefused: ({ keyId, intent }, party, { kind, reason }) => {
-      metrics.mpc.countRefusal({ party, kind })
+      metrics.count('bursar_mpc_refusals_total', { party: String(party), kind })
       logger.warn({ key_id: keyId, intent, party, kind, reason }, 'a party did not sign')
     },
   })

@@ -77,7 +77,7 @@ export function coverageContext(
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const checkRequests = composeCheckRequests(kernel, {
     ...{ counts: false, times },
-    onMismatches: kernel.metrics.countPolicyMismatches,
+    onMismatches: (requests) => kernel.metrics.count('bursar_policy_mismatches_total', {}, requests),
   })
   return {
     log: kernel.log,

@@ -174,12 +174,12 @@ async function openPartyChannel(
 function observer({ logger, metrics }: Kernel): PartyObserver {
   return {
     onSession: ({ ceremony, items, refused, durationMs }) => {
-      metrics.mpc.observeSession({ ceremony, outcome: refused[0] ?? 'done', durationMs })
+      metrics.time('bursar_mpc_session_duration_seconds', { ceremony, outcome: refused[0] ?? 'done' }, durationMs)
       if (ceremony !== 'sign') logger.info({ ceremony, refused, duration_ms: Math.round(durationMs) }, 'ceremony ended')
       else if (refused.length > 0) logger.warn({ items, refused }, 'some signatures failed')
     },
     onRefusedMessage: ({ from, reason }) => {
-      metrics.mpc.countRefusedMessage({ reason })
+      metrics.count('bursar_mpc_refused_messages_total', { reason })
       const level = ['session_closed', 'session_unknown'].includes(reason) ? 'debug' : 'warn'
       logger[level]({ from, reason }, 'message rejected')
     },

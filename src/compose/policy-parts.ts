@@ -13,9 +13,9 @@ import type { Price } from '../policies/intent.ts'
 import { createJudge, type ShadowVerdict } from '../policies/judge.ts'
 import type { FactSources } from '../policies/judged-now.ts'
 import { createPoliciesInForce } from '../policies/policies-in-force.ts'
-import { createDenialReports } from '../policies/report-denials.ts'
+import { createCountRefusal, createDenialReports } from '../policies/report-denials.ts'
+import { swapSpenders } from '../swaps/swap-target.ts'
 import { readSpent } from '../transactions/read-spent.ts'
-import { swapSpenders } from '../transactions/swap-target.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -32,17 +32,18 @@ export function policyParts(kernel: Kernel, books: AssetBooks) {
   /** As if this were in force as a shadow, whatever is. */
   const judgeBy = (shadow: CompiledPolicy) =>
     createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
+  const countRefusal = createCountRefusal(metrics)
   const denialReports = createDenialReports({
     log,
     shadowed: judge.shadowed,
     forget(owner) {
-      metrics.countRejudged()
+      metrics.count('bursar_policy_rejudged_total', {})
       inForce.forget(owner)
       tags.forget()
     },
     fullRuleOf: createFullRuleOf(kernel),
     onRefusal(denial, { tenantId }) {
-      metrics.countPolicyRefusal(denial)
+      countRefusal(denial)
       const { environment, version, shadow, rule, reason, apiKey, walletId } = denial
       const fields = { tenant_id: tenantId, environment, version, rule, reason, key_id: apiKey, wallet_id: walletId }
       logger.info(fields, shadow ? 'the shadow of a policy would refuse a request' : 'a policy refused a request')

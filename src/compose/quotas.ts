@@ -24,7 +24,13 @@ export function composeQuotas({
     clock,
   })
   return {
-    quotas: { admit, findReplay, clock, limitsOf, countRefusal: metrics.countQuotaRefusal },
+    quotas: {
+      admit,
+      findReplay,
+      clock,
+      limitsOf,
+      countRefusal: (quota) => metrics.count('bursar_quota_refusals_total', { quota }),
+    },
     routes: quotaRoutes({ limitsOf, usage }),
   }
 }

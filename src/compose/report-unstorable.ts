@@ -7,7 +7,7 @@ import type { Kernel } from './kernel.ts'
 
 export function reportUnstorable({ logger, metrics }: Pick<Kernel, 'logger' | 'metrics'>): OnUnstorable {
   return (streamId, error) => {
-    metrics.countSetAside()
+    metrics.count('bursar_set_aside_total', {})
     logger.error(
       { stream: streamId, err: error },
       'left out a change that the database cannot store; report this as a bug',

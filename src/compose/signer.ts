@@ -28,7 +28,7 @@ import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import { makeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { handleSigning } from './capabilities.ts'
+import { handleSigning, KINDS } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests, startLogClock } from './check-requests.ts'
@@ -83,7 +83,7 @@ export async function startSigner(
   const times = await answered(() => startLogClock(kernel, signal))
   const checkRequests = composeCheckRequests(kernel, {
     ...{ counts: true, times },
-    onMismatches: kernel.metrics.countPolicyMismatches,
+    onMismatches: (requests) => kernel.metrics.count('bursar_policy_mismatches_total', {}, requests),
   })
   const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
   const problems = {
@@ -176,14 +176,14 @@ function tellingOfLanes({ chainOf, logger, metrics }: Kernel, record: LaneReport
     onHeld(lane, cause) {
       const { chainId, address } = lane
       record(lane, cause)
-      metrics.countHeldLane(chainOf(chainId).settings.network)
+      metrics.count('bursar_lane_held_total', { network: chainOf(chainId).settings.network })
       logger.error(
         { ...fields(chainId, address), reason: heldText(cause) },
         'lane held: the chain has transactions that the event log does not have; see npm run bursar -- stuck',
       )
     },
     onRecovered({ chainId, address }, transactionId, { nonce, hash }) {
-      metrics.countRecovered(chainOf(chainId).settings.network)
+      metrics.count('bursar_recovered_total', { network: chainOf(chainId).settings.network })
       logger.warn(
         { ...fields(chainId, address), transaction_id: transactionId, nonce, hash },
         'found a signed transaction on chain that was missing in the event log',
@@ -210,6 +210,7 @@ function composeLaneChains({ pool, chainOf }: Kernel) {
       emptyGas: (address) => emptyTransferGas(plainGas, address),
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
+      kinds: KINDS,
     }
   })
 }
@@ -217,7 +218,7 @@ function composeLaneChains({ pool, chainOf }: Kernel) {
 /** Nothing is lost: a refused transaction waits, and is checked again with every pass over its lane. */
 function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: string) => void {
   return (transactionId, reason) => {
-    metrics.countRefusedToSign()
+    metrics.count('bursar_signer_refused_total', {})
     logger.error({ transaction_id: transactionId, reason }, 'transaction does not match the event log; not signed')
   }
 }
@@ -231,7 +232,7 @@ function telling<Recorded extends { readonly id: string }, Rest extends readonly
   return async (recorded, ...rest) => {
     const reason = await problemOf(recorded, ...rest)
     if (reason !== null) {
-      metrics.countRefusedToSign()
+      metrics.count('bursar_signer_refused_total', {})
       logger.error({ [name]: recorded.id, reason }, 'request does not match the event log; not signed')
     }
     return reason

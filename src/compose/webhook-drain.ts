@@ -43,8 +43,9 @@ export async function composeSender(
     clock,
     onAttempts(attempts) {
       for (const { posted, delivery } of attempts) {
-        metrics.observeDelivery(posted)
-        if (posted.outcome !== 'delivered' && delivery.attempts + 1 >= MAX_ATTEMPTS) metrics.countGivenUp()
+        metrics.time('bursar_webhook_attempt_duration_seconds', { outcome: posted.outcome }, posted.durationMs)
+        if (posted.outcome !== 'delivered' && delivery.attempts + 1 >= MAX_ATTEMPTS)
+          metrics.count('bursar_webhook_given_up_total', {})
       }
     },
     close() {

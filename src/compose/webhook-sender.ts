@@ -78,7 +78,7 @@ type Led = {
 async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signal: AbortSignal): Promise<void> {
   const { pool, wakeUps, clock, metrics } = kernel
   const onRead = ({ recordedAt }: { readonly recordedAt: string }) =>
-    metrics.observeFanOut({ lagMs: clock() - Date.parse(recordedAt) })
+    metrics.setLevel('bursar_webhook_fan_out_lag_seconds', {}, Math.max(0, clock() - Date.parse(recordedAt)) / 1_000)
   const findDue = async () => tell(await findDueLines(pool, new Date(clock())))
   await Promise.all([
     repeat(() => fanOut({ pool, wakeUps, render, newId, clock, tell, onRead }, signal), {

@@ -35,7 +35,7 @@ const schema = {
 }
 
 export function contractCallRoutes(ctx: CallContext): Routes {
-  const count = (outcome: string) => ctx.metrics.countRequested({ kind: 'contract_call', outcome })
+  const count = (outcome: string) => ctx.metrics.count('bursar_call_requests_total', { kind: 'contract_call', outcome })
   const send = counted(requestCall, count, acceptedOrRepeated)
   return (app) => {
     app.post(

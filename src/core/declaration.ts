@@ -109,6 +109,12 @@ export type QueueDeclaration = {
   readonly mpcLimits?: QueueLimits
 }
 
+/** A metric of every process. One without labels is shown from the start, as 0. */
+export type MetricDeclaration = { readonly help: string; readonly labels: readonly string[] }
+
+/** `buckets`: upper bounds in seconds. */
+export type TimerDeclaration = MetricDeclaration & { readonly buckets?: readonly number[] }
+
 export type Declaration = {
   /** The folder. */
   readonly name: string
@@ -126,8 +132,15 @@ export type Declaration = {
   readonly queues?: Readonly<Record<string, QueueDeclaration>>
   /** Tasks that one dispatcher repeats, while it holds the lease of this name. */
   readonly tasks?: readonly string[]
-  /** The error codes that it alone raises, and those that others raise about its resources. */
+  /** The error codes that it raises, and those that others raise about its resources. */
   readonly errors?: ErrorActions
+  /** The groups of its routes in the API document. `place`: the lowest is first. */
+  readonly tags?: Readonly<Record<string, { readonly description: string; readonly place: number }>>
+  readonly counters?: Readonly<Record<string, MetricDeclaration>>
+  /** Histograms of durations, in seconds. */
+  readonly timers?: Readonly<Record<string, TimerDeclaration>>
+  /** Gauges that the process sets. Those that are read from tables are in `capability.ts`. */
+  readonly levels?: Readonly<Record<string, MetricDeclaration>>
 }
 
 /** Limits of queues whose jobs drain a lane, or all lanes of a partition. */

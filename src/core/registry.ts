@@ -30,6 +30,16 @@ type TextIn<D, Part extends 'scopes' | 'subjects' | 'tasks'> = D extends {
   ? T
   : never
 
+type MetricPart = 'counters' | 'timers' | 'levels'
+type LabelIn<D, Part extends MetricPart, Name extends string> = D extends {
+  readonly [P in Part]: { readonly [N in Name]: { readonly labels: readonly (infer Label)[] } }
+}
+  ? Label & string
+  : never
+type LabelsOf<Part extends MetricPart, Name extends string> = [LabelIn<AnyDeclared, Part, Name>] extends [never]
+  ? Readonly<Record<string, never>>
+  : Readonly<Record<LabelIn<AnyDeclared, Part, Name>, string>>
+
 export type IdKind = KeyIn<AnyDeclared, 'ids'>
 /** What ids begin with, before `_`. */
 export type IdPrefix = IdPrefixIn<AnyDeclared>
@@ -44,6 +54,28 @@ export type Table = KeyIn<AnyDeclared, 'tables'>
 export type ReadModel = ReadModelIn<AnyDeclared>
 export type QueueName = QueueIn<AnyDeclared>
 
+/** Adds 1, or `by`, to a declared counter. */
+export type Count = <Name extends KeyIn<AnyDeclared, 'counters'>>(
+  name: Name,
+  labels: LabelsOf<'counters', Name>,
+  by?: number,
+) => void
+/** Adds a duration in ms to a declared timer. */
+export type Time = <Name extends KeyIn<AnyDeclared, 'timers'>>(
+  name: Name,
+  labels: LabelsOf<'timers', Name>,
+  ms: number,
+) => void
+/** Sets a declared level. */
+export type SetLevel = <Name extends KeyIn<AnyDeclared, 'levels'>>(
+  name: Name,
+  labels: LabelsOf<'levels', Name>,
+  value: number,
+) => void
+
+/** The declared metrics, by name. */
+export type DeclaredMetrics = Required<Pick<Declaration, MetricPart>>
+
 /** What capabilities declare, as values that every process hands on. */
 export type Catalogue = {
   /** What an API key may do. */
@@ -52,4 +84,7 @@ export type Catalogue = {
   readonly streams: Readonly<Record<string, StreamDeclaration>>
   /** The error codes of each capability. */
   readonly errors: readonly ErrorActions[]
+  readonly metrics: DeclaredMetrics
+  /** The tags of the API document, in the order in which a reader needs them. */
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
 }

@@ -53,6 +53,16 @@ export const eventLog = {
       limit_time_unknown: 'Try again when the network works: its newest block is too old.',
     },
   },
+  counters: {
+    bursar_set_aside_total: {
+      help: 'Changes left out of a commit because the database cannot store them.',
+      labels: [],
+    },
+    bursar_held_streams_total: {
+      help: 'Streams that this process found with an event that cannot be read.',
+      labels: [],
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

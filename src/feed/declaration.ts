@@ -13,6 +13,9 @@ export const feed = {
       too_many_streams: 'Close an event stream, or read pages without `wait`.',
     },
   },
+  tags: {
+    Events: { description: 'Follow what happens: pages, long polls and streams of events, of any age.', place: 80 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -31,6 +31,12 @@ export const follower = {
       } satisfies EventWriters<ChainEvent>,
     },
   },
+  counters: {
+    bursar_reorgs_total: {
+      help: 'Reorgs of followed chains, and whether they were deeper than the recorded block hashes.',
+      labels: ['network', 'beyond_window'],
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

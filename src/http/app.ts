@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../core/ids.ts'
 import type { Catalogue, NewId } from '../core/registry.ts'
 import { type AsOfEvent, addAsOfEvent } from './as-of-event.ts'
-import type { Gate } from './auth.ts'
+import type { Gate, KeyRefusal } from './auth.ts'
 import { DEFAULT_BODY } from './body-limits.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { clientErrorHandler } from './client-error.ts'
@@ -67,7 +67,7 @@ export async function buildApp(parts: {
   readonly quotas: TenantQuotas
   readonly routes: readonly Routes[]
   /** What capabilities declare about the API document. */
-  readonly catalogue: Pick<Catalogue, 'errors'>
+  readonly catalogue: Pick<Catalogue, 'errors' | 'tags'>
   /** The public events that the API document describes. */
   readonly events: readonly DocumentedEvent[]
   readonly asOfEvent: AsOfEvent
@@ -83,7 +83,7 @@ export async function buildApp(parts: {
     authenticator: parts.authenticator,
     rateLimit: createRateLimit(settings.rateLimitPerSecond, parts.clock),
     timer: parts.timer,
-    countRefusal: metrics.countKeyRefusal,
+    countRefusal: (reason: KeyRefusal) => metrics.count('bursar_api_key_refusals_total', { reason }),
     countRequest: parts.countRequest,
   }
 

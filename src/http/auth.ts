@@ -8,12 +8,14 @@ import type { BursarError } from '../core/errors.ts'
 import type { Scope } from '../core/registry.ts'
 import { allows } from '../core/scopes.ts'
 import type { Authenticator, Caller } from './caller.ts'
-import type { KeyRefusal } from './counters.ts'
 import { AddressNotAllowed, AuthenticationFailed, ScopeMissing } from './http-errors.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** b64token of RFC 6750 § 2.1, up to a length that no key of Bursar has. */
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i
+
+/** `invalid`: unknown, expired or revoked. `limit`: what it may spend, or its requests a day. */
+export type KeyRefusal = 'missing' | 'invalid' | 'address' | 'scope' | 'limit'
 
 export type Gate = {
   readonly authenticator: Authenticator

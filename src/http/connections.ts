@@ -4,7 +4,7 @@
  */
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
-import type { Counters } from './counters.ts'
+import type { Metrics } from './metrics.ts'
 import { addressKey } from './rate-limit.ts'
 import type { App } from './request.ts'
 
@@ -51,22 +51,19 @@ export function connectionOptions(limits: ConnectionLimits) {
 export function limitConnections(
   app: App,
   limits: ConnectionLimits,
-  {
-    trustedProxies,
-    metrics,
-  }: { readonly trustedProxies: readonly string[]; readonly metrics: Pick<Counters, 'countDroppedConnection'> },
+  { trustedProxies, metrics }: { readonly trustedProxies: readonly string[]; readonly metrics: Pick<Metrics, 'count'> },
 ): void {
   const trusted = rangesOf(trustedProxies)
   const open = new Map<string, number>()
   app.server.maxConnections = limits.max
-  app.server.on('drop', () => metrics.countDroppedConnection('total'))
+  app.server.on('drop', () => metrics.count('bursar_http_connections_dropped_total', { limit: 'total' }))
   app.server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
     if (trusted.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')) return
     const key = addressKey(remoteAddress)
     const others = open.get(key) ?? 0
     if (others >= limits.maxPerAddress) {
-      metrics.countDroppedConnection('address')
+      metrics.count('bursar_http_connections_dropped_total', { limit: 'address' })
       socket.destroy()
       return
     }

@@ -1,115 +1,19 @@
 /**
- * Every error code of the API, with what a caller should do about it: those of capabilities are in their declarations, and those of
- * the edge, the core and the chain are here, with those that several capabilities raise. The reference page docs/errors.md and
- * the enum of the API document are generated from the union. A test compares it with the codes in the sources.
+ * Every error code of the API, with what a caller should do about it, as the folders that raise them declare it. The reference page
+ * docs/errors.md and the enum of the API document are generated from it. A test compares it with the codes in the sources.
  */
 import type { ErrorActions, ErrorType } from '../core/errors.ts'
 import { QUOTAS } from '../core/quotas.ts'
 import { statusOf } from './error-status.ts'
 
-const SHARED: ErrorActions = {
-  validation_error: {
-    amount_too_large: 'Send a smaller amount.',
-    bad_checksum: 'Correct the address: its EIP-55 checksum does not match.',
-    body_required: 'Send a JSON object as the body.',
-    body_too_large: 'Send a smaller body. The limit is in the message.',
-    duplicate: 'Remove the repeated item.',
-    duplicate_field: 'Send each field once.',
-    duplicate_header: 'Send the header once.',
-    empty_range: 'Send a `to` that is later than `from`.',
-    exceeds_balance: 'Send at most what the wallet holds.',
-    headers_too_large: 'Send fewer or shorter headers.',
-    invalid: 'Correct the field as the message says.',
-    invalid_abi: 'Correct the fragment of the ABI, or the signature.',
-    invalid_address: 'Send an address: 0x and 40 hexadecimal digits.',
-    invalid_amount: 'Send the amount as a decimal string.',
-    invalid_bytes: 'Send bytes as 0x and hexadecimal digits.',
-    invalid_cursor: 'Use the unchanged `next_cursor` of the same list, or omit the cursor.',
-    invalid_format: 'Send the field in the format that the message names.',
-    invalid_hex: 'Send 0x and an even number of hexadecimal digits.',
-    invalid_id: 'Use an id that this API returned.',
-    invalid_idempotency_key: 'Send 1 to 255 visible ASCII characters, once.',
-    invalid_integer: 'Send an integer.',
-    invalid_text: 'Remove the characters that the message names.',
-    invalid_time: 'Send an ISO 8601 time with a time zone.',
-    invalid_url: 'Send an absolute URL as the message says.',
-    malformed_json: 'Correct the JSON of the body.',
-    malformed_request: 'Correct the HTTP request.',
-    malformed_url: 'Correct the percent-encoding of the path.',
-    network_not_configured: 'Use a configured network, or ask the operator to configure it.',
-    not_allowed: 'Use an allowed value, or omit the field, as the message says.',
-    out_of_range: 'Send a value that fits the declared type.',
-    request_timeout: 'Send the request faster.',
-    required: 'Send the field.',
-    time_in_future: 'Use a time in the past.',
-    too_deep: 'Nest fewer levels.',
-    too_few: 'Send more items or fields.',
-    too_large: 'Send a smaller value.',
-    too_long: 'Send a shorter value.',
-    too_many: 'Send fewer items or fields.',
-    too_many_decimals: 'Use at most as many decimals as the asset has.',
-    too_many_values: 'Send a smaller body. The limit is in the message.',
-    too_short: 'Send a longer value.',
-    too_small: 'Send a larger value.',
-    unknown_field: 'Remove or correct the field.',
-    unknown_header: 'Remove or correct the header.',
-    unknown_query_parameter: 'Remove or correct the query parameter.',
-    unsafe_number: 'Send the number as a decimal string.',
-    unsupported_content_encoding: 'Send the body uncompressed.',
-    unsupported_media_type: 'Send `Content-Type: application/json`.',
-    url_too_long: 'Use a shorter path parameter.',
-    wrong_length: 'Send as many items or bytes as the type declares.',
-    wrong_type: 'Send a value of the JSON type that the message names.',
-    zero_address: 'Use another address than the zero address.',
-  },
-  authentication_error: {
-    api_key_invalid: 'Use a valid API key.',
-    api_key_missing: 'Send `Authorization: Bearer <API_KEY>`.',
-  },
-  permission_error: {
-    address_not_allowed: 'Use the API key from an address of its `ip_allowlist`.',
-    environment_mismatch: 'Use an API key for the environment that the request names.',
-    insufficient_scope: 'Use an API key with the scope that the message names.',
-  },
-  not_found: {
-    faucet_not_ready: 'Try again when the sandbox has started.',
-    method_not_allowed: 'Use a method from the `Allow` header.',
-    resource_not_found: 'Check the path parameter.',
-    route_not_found: 'Check the path.',
-  },
-  idempotency_error: {
-    idempotency_key_reused: 'Use a new Idempotency-Key for a new request.',
-  },
-  insufficient_funds: {
-    insufficient_funds: 'Fund the wallet, wait for pending transactions, or send less.',
-  },
-  chain_error: {
-    deployment_proxy_missing: 'Use another network: it does not have the deployment proxy.',
-    rpc_error: 'Check the request: the node refused the call, as the message says.',
-  },
-  rate_limit_error: {
-    rate_limit_exceeded: 'Wait as long as `Retry-After` says.',
-    ...Object.fromEntries(
-      QUOTAS.map((quota) => [
-        `quota_${quota}`,
-        'Wait if there is a `Retry-After`, or ask the operator for a higher quota.',
-      ]),
-    ),
-  },
-  unavailable: {
-    block_inconsistent: 'Try again later.',
-    database_unavailable: 'Try again.',
-    faucet_slow: 'Check the balance later: the payment continues.',
-    fee_cap_exceeded: 'Try again when gas costs less.',
-    network_not_configured: 'Ask the operator to configure the network.',
-    network_unavailable: 'Try again when the network works: the message says why it does not.',
-    no_quorum: 'Try again when more nodes of the network work.',
-    not_ready: 'See `details` for the check that failed.',
-    rpc_unavailable: 'Try again.',
-  },
-  internal_error: {
-    internal_error: 'Retry with the same Idempotency-Key. Report it with the `request_id` if it persists.',
-  },
+/** Each quota has one: see core/quotas.ts. */
+const OF_QUOTAS: ErrorActions = {
+  rate_limit_error: Object.fromEntries(
+    QUOTAS.map((quota) => [
+      `quota_${quota}`,
+      'Wait if there is a `Retry-After`, or ask the operator for a higher quota.',
+    ]),
+  ),
 }
 
 /** For these types the same request can succeed later. */
@@ -130,7 +34,7 @@ export type ErrorCode = {
  * @throws Error when a code is declared twice for one type
  */
 export function errorCodes(declared: readonly ErrorActions[]): readonly ErrorCode[] {
-  const codes = [SHARED, ...declared].flatMap((actions) =>
+  const codes = [OF_QUOTAS, ...declared].flatMap((actions) =>
     (Object.keys(actions) as ErrorType[]).flatMap((type) =>
       Object.entries(actions[type] ?? {}).map(([code, action]) => {
         const status = statusOf({ type, code })

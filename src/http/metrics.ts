@@ -1,7 +1,6 @@
 /** The Prometheus metrics of a process. Other modules get its functions and do not depend on Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { type Counters, createCounters } from './counters.ts'
-import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
+import type { Count, DeclaredMetrics, SetLevel, Time } from '../core/registry.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /**
@@ -9,15 +8,16 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
  * in each process at rest; 100 ms takes 0.06 %.
  */
 const LAG_PRECISION_MS = 500
-/** Of attempts to deliver to a webhook: a receiver has 15 seconds. */
-const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 /** A number for each combination of labels, read at each scrape. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-export type Metrics = Counters & {
+export type Metrics = {
   readonly registry: Registry
+  readonly count: Count
+  readonly time: Time
+  readonly setLevel: SetLevel
   /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
   readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
   /** One batch of commits that became durable. */
@@ -26,13 +26,6 @@ export type Metrics = Counters & {
   readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
   /** One finished job. */
   readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
-  /** One piece of content to be pinned by the IPFS node. */
-  readonly observePin: (pin: { outcome: string; durationMs: number }) => void
-  /** One request to the receiver of a webhook. */
-  readonly observeDelivery: (attempt: { outcome: string; durationMs: number }) => void
-  /** The log was read for webhooks to an event of this age. */
-  readonly observeFanOut: (read: { lagMs: number }) => void
-  readonly mpc: MpcMetrics
   /** Adds a gauge that is read at each scrape: jobs by queue and state, lanes held, lags. */
   readonly addGauge: (
     name: string,
@@ -47,16 +40,15 @@ const HELP = {
   appends: 'Duration of appends to the event log in seconds. An append is one batch of commits.',
   calls: 'Duration of JSON-RPC calls in seconds.',
   jobs: 'Duration of jobs in seconds.',
-  pins: 'Duration of pin requests to the IPFS node in seconds.',
   batches: 'Commits per append to the event log.',
-  attempts: 'Duration of attempts to deliver an event to a webhook in seconds, by outcome.',
-  fanOut:
-    'Time from the record of the newest event that was read for webhooks to its read. Only the leading sender sets it.',
   failures: 'Gauge reads that failed, by gauge.',
 }
 
-/** @param processName `api`, `signer`, …: a label on every metric of this process */
-export function createMetrics(processName: string): Metrics {
+/**
+ * @param processName `api`, `signer`, …: a label on every metric of this process
+ * @param declared by capabilities
+ */
+export function createMetrics(processName: string, declared: DeclaredMetrics): Metrics {
   const registry = new Registry()
   registry.setDefaultLabels({ process: processName })
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS })
@@ -68,9 +60,6 @@ export function createMetrics(processName: string): Metrics {
   const appends = timer('bursar_append_duration_seconds', HELP.appends, [])
   const calls = timer('bursar_rpc_duration_seconds', HELP.calls, ['network', 'method', 'outcome'])
   const jobs = timer('bursar_job_duration_seconds', HELP.jobs, ['queue', 'outcome'])
-  const pins = timer('bursar_ipfs_pin_duration_seconds', HELP.pins, ['outcome'])
-  const attempts = timer('bursar_webhook_attempt_duration_seconds', HELP.attempts, ['outcome'], ATTEMPT_SECONDS)
-  const fanOut = new Gauge({ name: 'bursar_webhook_fan_out_lag_seconds', help: HELP.fanOut, registers })
   const batches = new Histogram({
     name: 'bursar_append_batch_commits',
     help: HELP.batches,
@@ -81,7 +70,7 @@ export function createMetrics(processName: string): Metrics {
   const failures = new Counter({ ...unread, registers })
 
   return {
-    ...createCounters(registry),
+    ...declaredMetrics(registry, declared),
     registry,
     observeRequest: ({ method, route, status, durationMs }) =>
       requests.observe({ method, route, status }, durationMs / 1_000),
@@ -91,10 +80,6 @@ export function createMetrics(processName: string): Metrics {
     },
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
-    observeDelivery: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1_000),
-    observeFanOut: ({ lagMs }) => fanOut.set(Math.max(0, lagMs) / 1_000),
-    mpc: createMpcMetrics(registry),
-    observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({
         name,
@@ -114,4 +99,33 @@ export function createMetrics(processName: string): Metrics {
       })
     },
   }
+}
+
+function declaredMetrics(registry: Registry, declared: DeclaredMetrics): Pick<Metrics, 'count' | 'time' | 'setLevel'> {
+  const registers = [registry]
+  const counters = made(
+    declared.counters,
+    ({ help, labels }, name) => new Counter({ name, help, labelNames: labels, registers }),
+  )
+  const timers = made(
+    declared.timers,
+    ({ help, labels, buckets = SECONDS }, name) =>
+      new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers }),
+  )
+  const levels = made(
+    declared.levels,
+    ({ help, labels }, name) => new Gauge({ name, help, labelNames: labels, registers }),
+  )
+  return {
+    count: (name, labels, by = 1) => counters.get(name)?.inc(labels, by),
+    time: (name, labels, ms) => timers.get(name)?.observe(labels, ms / 1_000),
+    setLevel: (name, labels, value) => levels.get(name)?.set(labels, value),
+  }
+}
+
+function made<Declared, Metric>(
+  declared: Readonly<Record<string, Declared>>,
+  make: (declared: Declared, name: string) => Metric,
+): ReadonlyMap<string, Metric> {
+  return new Map(Object.entries(declared).map(([name, metric]) => [name, make(metric, name)]))
 }

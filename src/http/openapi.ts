@@ -35,25 +35,6 @@ type Description = {
   paths?: Record<string, Partial<Record<(typeof OPERATION_METHODS)[number], Operation>>>
 }
 
-/** In the order in which a reader needs them. */
-const TAGS = [
-  { name: 'Wallets', description: 'Create wallets, watch addresses and read balances.' },
-  { name: 'Transactions', description: 'Send transfers and follow transactions.' },
-  { name: 'Swaps', description: 'Quote and make swaps on the exchanges of a chain.' },
-  { name: 'Signing', description: 'Sign messages and typed data with the key of a wallet.' },
-  { name: 'Assets', description: 'The currencies and tokens that transfers and balances can name.' },
-  { name: 'NFT', description: 'Create collections, mint tokens and transfer them.' },
-  { name: 'Recovery', description: 'Export keys of hd wallets, and refresh or recover the key shares of mpc wallets.' },
-  { name: 'Events', description: 'Follow what happens: pages, long polls and streams of events, of any age.' },
-  { name: 'Webhooks', description: 'Have events sent to your URL, signed and in order for each resource.' },
-  { name: 'Event types', description: 'When each event occurs, and its fields: in the feed and in webhooks.' },
-  { name: 'Policies', description: 'Say what your wallets may do: rules, limits, tests and versions.' },
-  { name: 'Audit', description: 'Read your events in the event log and prove them.' },
-  { name: 'Quotas', description: 'The limits of your tenant and what is in use.' },
-  { name: 'Sandbox', description: 'Test funds for the local chains. Available in the sandbox only.' },
-  { name: 'Operations', description: 'Health checks and metrics for operators. No API key is needed.' },
-]
-
 // No examples: the try-it form would send them, and a second attempt would reuse the key of the first.
 const IDEMPOTENCY_KEY = Type.String({
   minLength: 1,
@@ -81,7 +62,7 @@ export async function addOpenApi(
     readonly version: string
     readonly gate: Gate
     readonly events: readonly DocumentedEvent[]
-    readonly catalogue: Pick<Catalogue, 'errors'>
+    readonly catalogue: Pick<Catalogue, 'errors' | 'tags'>
   },
 ): Promise<void> {
   const codes = errorCodes(catalogue.errors)
@@ -95,7 +76,7 @@ export async function addOpenApi(
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } as { name: string },
       },
       servers: [{ url: '/', description: 'This server' }],
-      tags: TAGS,
+      tags: [...catalogue.tags],
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, sent as a bearer token.' },

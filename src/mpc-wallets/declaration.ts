@@ -59,6 +59,31 @@ export const mpcKeys = {
       refresh_in_progress: 'Wait for the refresh in progress.',
     },
   },
+  counters: {
+    bursar_mpc_bans_total: {
+      help: 'Bans of parties from signing with a key, counted once per key and epoch.',
+      labels: ['party'],
+    },
+    bursar_mpc_accusations_total: {
+      help: 'Reports by one party that another party failed a check, counted once per key, epoch and pair of parties.',
+      labels: ['party', 'accused_by'],
+    },
+    bursar_mpc_refusals_total: {
+      help: 'Signatures that a party did not make, by party and kind of reason.',
+      labels: ['party', 'kind'],
+    },
+    bursar_mpc_refused_messages_total: {
+      help: 'Messages from peers that this party rejected, by reason.',
+      labels: ['reason'],
+    },
+  },
+  timers: {
+    bursar_mpc_session_duration_seconds: {
+      help: 'Duration of ceremonies at this party in seconds. A signing ceremony makes up to 8 signatures.',
+      labels: ['ceremony', 'outcome'],
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

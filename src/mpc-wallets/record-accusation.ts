@@ -20,7 +20,7 @@ export type Accusation = {
 
 type AccusationContext = Pick<Context, 'log'> & {
   readonly logger: { readonly error: (fields: object, message: string) => void }
-  readonly metrics: { readonly mpc: Pick<Context['metrics']['mpc'], 'countAccusation' | 'countBan'> }
+  readonly metrics: Pick<Context['metrics'], 'count'>
 }
 
 /**
@@ -54,14 +54,14 @@ function reportRecorded(
 ): void {
   const fields = { key_id: keyId, epoch, party, accused_by: accusedBy, reason }
   if (what === 'accused') {
-    metrics.mpc.countAccusation({ party, accusedBy })
+    metrics.count('bursar_mpc_accusations_total', { party: String(party), accused_by: String(accusedBy) })
     logger.error(
       fields,
       'an mpc party reported that another party failed a check; these two no longer sign together with this key: check both, then refresh the shares',
     )
     return
   }
-  metrics.mpc.countBan({ party })
+  metrics.count('bursar_mpc_bans_total', { party: String(party) })
   logger.error(
     fields,
     'an mpc party failed a check and is banned from signing with this key: check the party, then refresh the shares',

@@ -177,6 +177,15 @@ export const nft = {
       ipfs_unavailable: 'Try again.',
     },
   },
+  timers: {
+    bursar_ipfs_pin_duration_seconds: {
+      help: 'Duration of pin requests to the IPFS node in seconds.',
+      labels: ['outcome'],
+    },
+  },
+  tags: {
+    NFT: { description: 'Create collections, mint tokens and transfer them.', place: 60 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -91,6 +91,23 @@ export const policies = {
       policy_limit: 'Send less, wait until `details.available_at`, or change the policy.',
     },
   },
+  counters: {
+    bursar_policy_refusals_total: {
+      help: 'Requests refused by a policy, by rule (`default` for none, `others` beyond the first 200 names), reason and effect: `refused`, or `reported` by a shadow.',
+      labels: ['rule', 'reason', 'effect'],
+    },
+    bursar_policy_rejudged_total: {
+      help: 'Requests judged again, because another version of the policy or other tags of the wallet were in force when they were recorded.',
+      labels: [],
+    },
+    bursar_policy_mismatches_total: {
+      help: 'Checks by a signer or a party that found a recorded request not to be as the policy of the log says. It is checked again as long as it waits.',
+      labels: [],
+    },
+  },
+  tags: {
+    Policies: { description: 'Say what your wallets may do: rules, limits, tests and versions.', place: 110 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

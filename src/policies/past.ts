@@ -65,6 +65,8 @@ export type FindOutside = (after: Place, most: number) => Promise<readonly Outsi
 export type PastSource = Required<PastWords> & {
   /** Of each category of streams. */
   readonly schemas: ReadonlyMap<string, EventSchemas<string>>
+  /** Contracts that a swap may let take the sold token. */
+  readonly swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[]
 }
 
 export type PastStep =
@@ -120,7 +122,7 @@ export function createPast(
     readonly isAnyPrice: boolean
   },
 ): Past {
-  const known = createPastFacts(chains)
+  const known = createPastFacts(chains, source.swapSpenders)
   const readers: PastReaders = { ...source.standing, ...source.passing }
 
   /** Prices are those that the event records, or those that were known by then. */

@@ -2,6 +2,8 @@
  * Judges again what another version of a policy judges by then, and reports what policies refuse and what shadows would refuse: the answer
  * of a request neither waits for its report nor fails with it.
  */
+
+import type { Context } from '../context.ts'
 import { Conflict, PolicyRefused } from '../core/errors.ts'
 import { apiKeyOf, type Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -15,6 +17,21 @@ export type DenialReports = {
   readonly deciding: (accept: Accept) => Accept
   /** Resolves when what was refused until now is recorded, or could not be. */
   readonly close: () => Promise<void>
+}
+
+/** Rules that have a series of their own, the first of all tenants: tenants name their rules. */
+const MAX_RULES = 200
+
+/** Counts each refusal, and what a shadow would have refused. */
+export function createCountRefusal({ count }: Pick<Context['metrics'], 'count'>): (denial: Denial) => void {
+  const rules = new Set<string>()
+  const labelOf = (rule: string | null) => {
+    if (rule === null) return 'default'
+    if (rules.size < MAX_RULES) rules.add(rule)
+    return rules.has(rule) ? rule : 'others'
+  }
+  return ({ rule, reason, shadow }) =>
+    count('bursar_policy_refusals_total', { rule: labelOf(rule), reason, effect: shadow ? 'reported' : 'refused' })
 }
 
 /** The first rule of a shadow whose limit had no room, now that the request counts. */

@@ -53,6 +53,15 @@ export const recovery = {
       export_not_found: 'Check the id. It may belong to another tenant or environment.',
     },
   },
+  counters: {
+    bursar_wallet_exports_total: { help: 'Exports of wallet keys, by step.', labels: ['step'] },
+  },
+  tags: {
+    Recovery: {
+      description: 'Export keys of hd wallets, and refresh or recover the key shares of mpc wallets.',
+      place: 70,
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -34,7 +34,7 @@ export type ExportContext = Pick<Context, 'newId'> & {
     ) => Promise<JudgedParts>
   }
   readonly logger: { readonly warn: (fields: object, message: string) => void }
-  readonly metrics: Pick<Context['metrics'], 'countExport'>
+  readonly metrics: Pick<Context['metrics'], 'count'>
 }
 
 /**
@@ -81,7 +81,7 @@ function reportRequest(
 ): void {
   const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, actor }
   logger.warn(fields, 'export of a wallet key requested')
-  metrics.countExport('requested')
+  metrics.count('bursar_wallet_exports_total', { step: 'requested' })
 }
 
 function explainRefusal(refusal: unknown, requested: Reserving): unknown {

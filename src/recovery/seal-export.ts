@@ -39,7 +39,7 @@ export type SealContext = Pick<Context, 'log'> & {
   /** The recipients in this process's settings; `null` for any. */
   readonly config: Pick<Context['config'], 'exportRecipients'>
   readonly logger: { readonly warn: (fields: object, message: string) => void }
-  readonly metrics: Pick<Context['metrics'], 'countExport'>
+  readonly metrics: Pick<Context['metrics'], 'count'>
 }
 
 /**
@@ -56,7 +56,7 @@ export async function sealExport(ctx: SealContext, exportId: string): Promise<vo
   const { tenantId, walletId, recipient, status, refusal } = after
   const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
   ctx.logger.warn(fields, status === 'exported' ? 'wallet key exported' : 'export of a wallet key refused')
-  ctx.metrics.countExport(status === 'exported' ? 'exported' : 'refused')
+  ctx.metrics.count('bursar_wallet_exports_total', { step: status === 'exported' ? 'exported' : 'refused' })
 }
 
 async function sealOnce(ctx: SealContext, exportId: string): Promise<Decided<ExportState>> {

@@ -48,6 +48,9 @@ export const signatures = {
       signature_not_found: 'Check the id. It may belong to another tenant or environment.',
     },
   },
+  tags: {
+    Signing: { description: 'Sign messages and typed data with the key of a wallet.', place: 40 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -56,6 +56,23 @@ export const swaps = {
       swap_venues_unusable: 'Ask the operator to check the exchanges that `/readyz` names.',
     },
   },
+  counters: {
+    bursar_swap_quotes_total: {
+      help: 'Quotes of swaps, by outcome: `quoted`, or the code of the error.',
+      labels: ['outcome'],
+    },
+    bursar_swap_routes_total: {
+      help: 'Quotes of swaps, by the exchange that gave the best route: `wrap` and `unwrap` need none.',
+      labels: ['network', 'venue'],
+    },
+    bursar_swap_source_answers_total: {
+      help: 'Answers of hosted sources of quotes, by outcome: `chosen`, or why it was not taken.',
+      labels: ['source', 'outcome'],
+    },
+  },
+  tags: {
+    Swaps: { description: 'Quote and make swaps on the exchanges of a chain.', place: 30 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -27,7 +27,7 @@ const swap = {
 }
 
 export function requestSwapRoutes(ctx: SwapContext & Pick<Context, 'metrics'>): Routes {
-  const count = (outcome: string) => ctx.metrics.countRequested({ kind: 'swap', outcome })
+  const count = (outcome: string) => ctx.metrics.count('bursar_call_requests_total', { kind: 'swap', outcome })
   const requestCounted = counted(requestSwap, count, acceptedOrRepeated)
   return (app) => {
     app.post(

@@ -160,6 +160,40 @@ export const transactions = {
       cancellation_requested: 'Wait for the cancellation.',
     },
   },
+  counters: {
+    bursar_call_requests_total: {
+      help: 'Requests that send a swap or a contract call, by outcome: `accepted`, `repeated`, or the code of the error.',
+      labels: ['kind', 'outcome'],
+    },
+    bursar_signed_total: { help: 'Signed transactions.', labels: ['network'] },
+    bursar_signer_refused_total: {
+      help: 'Transactions that the signer refused, because they do not match the event log or the key of the wallet.',
+      labels: [],
+    },
+    bursar_not_simulated_total: {
+      help: 'Failed simulations of a transaction where the error says nothing about the transaction. They are retried.',
+      labels: ['network'],
+    },
+    bursar_lane_held_total: {
+      help: 'Checks that found a lane held, because the chain has transactions that the event log does not have.',
+      labels: ['network'],
+    },
+    bursar_recovered_total: {
+      help: 'Signed transactions that were missing in the event log and were found on chain.',
+      labels: ['network'],
+    },
+    bursar_transactions_ended_total: {
+      help: 'Transactions whose end this process recorded, by outcome: `confirmed`, `cancelled`, or the code of the failure.',
+      labels: ['network', 'type', 'outcome'],
+    },
+    bursar_outcomes_revoked_total: {
+      help: 'Transactions whose reported outcome was revoked by a reorg.',
+      labels: ['network', 'outcome'],
+    },
+  },
+  tags: {
+    Transactions: { description: 'Send transfers and follow transactions.', place: 20 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -32,7 +32,7 @@ export type LaneContext = Pick<Context, 'log' | 'clock' | 'newId'> & {
     'replaceAfterMs' | 'maxInFlightPerLane'
   >
   readonly logger: Pick<Context['logger'], 'warn'>
-  readonly metrics: Pick<Context['metrics'], 'countSigned' | 'countNotSimulated'>
+  readonly metrics: Pick<Context['metrics'], 'count'>
   readonly lanes: LaneReads
   readonly laneChainOf: (chainId: number) => LaneChain
   readonly signer: Pick<Signer, 'signTransactions'>

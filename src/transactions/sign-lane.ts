@@ -165,7 +165,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   work.done.appended += appended
   work.done.ended += refused.length + givenUp.length + unpayable.length
   work.done.left += needed.length - unpaid.length - refusedAlone.length - signed
-  if (appended > 0) work.metrics.countSigned({ network: chain.settings.network, transactions: signed })
+  if (appended > 0) work.metrics.count('bursar_signed_total', { network: chain.settings.network }, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + refusedAlone.length + unknown.length + unpaid.length > 0
 }
@@ -235,7 +235,7 @@ function leaveAlone(work: Work, items: readonly Unjudged[]): Refused[] {
 function tellNotSimulated({ laneChainOf, lane, logger, metrics, leftAlone }: Work, id: string, item: Unjudged): void {
   const { reason } = item
   const { network } = laneChainOf(lane.chainId).settings
-  metrics.countNotSimulated(network)
+  metrics.count('bursar_not_simulated_total', { network })
   logger.warn({ network, transaction_id: id, reason }, 'cannot simulate a transaction; will retry')
   leftAlone({ kind: 'not_simulated', transactionId: id, reason }, shownReason(item))
 }

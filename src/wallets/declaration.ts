@@ -77,6 +77,9 @@ export const wallets = {
       watch_exists: 'Use the existing watch wallet of this address.',
     },
   },
+  tags: {
+    Wallets: { description: 'Create wallets, watch addresses and read balances.', place: 10 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -92,6 +92,26 @@ export const webhooks = {
       webhooks_not_configured: 'Ask the operator to set WEBHOOK_RECIPIENT.',
     },
   },
+  counters: {
+    bursar_webhook_given_up_total: { help: 'Deliveries that were given up after their last attempt.', labels: [] },
+  },
+  timers: {
+    bursar_webhook_attempt_duration_seconds: {
+      help: 'Duration of attempts to deliver an event to a webhook in seconds, by outcome.',
+      labels: ['outcome'],
+      // A receiver has 15 seconds.
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    },
+  },
+  levels: {
+    bursar_webhook_fan_out_lag_seconds: {
+      help: 'Time from the record of the newest event that was read for webhooks to its read. Only the leading sender sets it.',
+      labels: [],
+    },
+  },
+  tags: {
+    Webhooks: { description: 'Have events sent to your URL, signed and in order for each resource.', place: 90 },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
-import { OPENINGS } from '../../src/declarations.ts'
+import { CATALOGUE as DECLARED, OPENINGS } from '../../src/declarations.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { told } from '../support/client.ts'
 import { type FeedApi, type FeedPage, serveFeed } from '../support/feed-stage.ts'
@@ -172,7 +172,7 @@ t.test(
     const { quotas } = composeQuotas({
       ...log,
       config,
-      metrics: createMetrics('test'),
+      metrics: createMetrics('test', DECLARED.metrics),
       findReplay: async () => null,
     })
     const api = await serveFeed(t, log, {}, { quotas })

@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { success, successOf } from '../../src/http/envelope.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import type { Routes } from '../../src/http/request.ts'
@@ -176,7 +177,7 @@ t.test('a request that does not arrive in time is answered 408 and its connectio
 })
 
 t.test('the number of connections is limited, in total and by address', async (t) => {
-  const metrics = createMetrics('test')
+  const metrics = createMetrics('test', CATALOGUE.metrics)
   const dropped = async () =>
     (await metrics.registry.getSingleMetricAsString('bursar_http_connections_dropped_total')) ?? ''
   const open = async (port: number, localAddress = '127.0.0.1') => {

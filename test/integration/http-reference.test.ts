@@ -1,6 +1,7 @@
 /** The reference: a complete document of every route, and a page that loads nothing from other servers. */
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { startTestApp } from '../support/http.ts'
 import { ADDRESS, transferRoutes, WALLET } from '../support/http-transfers.ts'
@@ -163,7 +164,7 @@ t.test('the requests for documents of one address are limited, those for the lar
 t.test('metrics are collected once a second, and served on the port of the API unless they have one', async (t) => {
   let now = 0
   let made = 0
-  const metrics = createMetrics('test')
+  const metrics = createMetrics('test', CATALOGUE.metrics)
   metrics.addGauge('bursar_made', 'Renderings.', [], async () => [{ labels: {}, value: ++made }])
   const watched = await startTestApp({ routes: transferRoutes, metrics, clock: () => now })
   t.teardown(() => watched.app.close())

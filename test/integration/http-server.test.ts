@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { createReadiness, type ReadinessCheck } from '../../src/http/health.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { startMetricsServer } from '../../src/http/metrics-server.ts'
@@ -128,7 +129,7 @@ t.test(
 )
 
 t.test('requests are counted by route template and logged in one line, never by their path', async (t) => {
-  const metrics = createMetrics('api')
+  const metrics = createMetrics('api', CATALOGUE.metrics)
   const { app, send, logged } = await startTestApp({ routes: transferRoutes, metrics, settings: { logRequests: true } })
   t.teardown(() => app.close())
   await send({ method: 'POST', url: `${TRANSFER_PATH}?secret=1`, payload: TRANSFER })
@@ -159,11 +160,11 @@ t.test('requests are counted by route template and logged in one line, never by 
 })
 
 t.test('metrics of other modules are served, and a gauge that cannot be read does not affect the others', async (t) => {
-  const metrics = createMetrics('signer')
+  const metrics = createMetrics('signer', CATALOGUE.metrics)
   metrics.observeAppend({ commits: 7, durationMs: 3 })
   metrics.observeRpc({ network: 'polygon', method: 'eth_call', outcome: 'ok', durationMs: 12 })
   metrics.observeJob({ queue: 'lane', outcome: 'done', durationMs: 40 })
-  metrics.countSigned({ network: 'polygon', transactions: 5 })
+  metrics.count('bursar_signed_total', { network: 'polygon' }, 5)
   metrics.addGauge('bursar_jobs', 'Jobs.', ['queue'], async () => [{ labels: { queue: 'lane' }, value: 3 }])
   metrics.addGauge('bursar_lag', 'Lag.', [], () => Promise.reject(new Error('the database is down')))
   const server = await startMetricsServer(

@@ -7,7 +7,7 @@ import {
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
 } from '../../src/chain/nft-collection.ts'
-import { nftRules } from '../../src/nft/opening-rules.ts'
+import { nftKinds } from '../../src/nft/opening-rules.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import { ASYNC, anotherNftApi, COLLECTION, withNftApi } from '../support/nft-api.ts'
 
@@ -43,7 +43,7 @@ t.test(
     for (const { data } of events.rows) {
       const limit = BigInt(data.reserved.gasLimit)
       t.ok(limit <= rulesOf('amsterdam').transaction, `${limit} gas`)
-      t.equal(nftRules.CollectionDeployRequested(readIntent(data)), null, 'whoever signs accepts it')
+      t.equal(nftKinds.CollectionDeployRequested.rule(readIntent(data)), null, 'whoever signs accepts it')
     }
   },
 )

@@ -1,7 +1,8 @@
 /** Pinning on a real PostgreSQL, against a server with Kubo's protocol that hashes with IPFS' own importer. */
 import t, { type Test } from 'tap'
+import type { Time } from '../../src/core/registry.ts'
 import { contentOf, contentRows } from '../../src/nft/metadata/content.ts'
-import { type PinOutcome, pinOn } from '../../src/nft/metadata/pin.ts'
+import { pinOn } from '../../src/nft/metadata/pin.ts'
 import { pinMetadata } from '../../src/nft/metadata/pin-metadata.ts'
 import { countPendingPins } from '../../src/nft/metadata/pin-rows.ts'
 import { repin } from '../../src/nft/metadata/repin.ts'
@@ -16,12 +17,12 @@ const tokens = (count: number) => Array.from({ length: count }, (_, n) => token(
 async function withPins(t: Test, settings: Parameters<typeof startKubo>[1] = {}, authorization: string | null = null) {
   const kubo = await startKubo(t, settings)
   const { pool, log } = await withLog(t)
-  const outcomes: PinOutcome[] = []
+  const outcomes: string[] = []
   let now = Date.parse('2026-01-01T00:00:00.000Z')
   const clock = () => now
   const pin = pinOn({
     config: { ipfs: { url: kubo.url, authorization } },
-    metrics: { observePin: ({ outcome }) => outcomes.push(outcome) },
+    metrics: { time: (_name, labels) => outcomes.push(...Object.values(labels)) },
   })
   if (pin === null) throw new Error('there is a node')
   const ctx = { pool, pin, clock }
@@ -183,11 +184,11 @@ t.test('a stop ends the work between two pieces without a failure', async (t: Te
   const { kubo, pool, mint, outcomes } = await withPins(t, { answerAfterMs: 20 })
   await mint(tokens(40))
   const stop = new AbortController()
-  const observePin = ({ outcome }: { readonly outcome: PinOutcome }) => {
-    outcomes.push(outcome)
+  const time: Time = (_name, labels) => {
+    outcomes.push(...Object.values(labels))
     if (outcomes.length === 8) stop.abort()
   }
-  const pin = pinOn({ config: { ipfs: { url: kubo.url, authorization: null } }, metrics: { observePin } })
+  const pin = pinOn({ config: { ipfs: { url: kubo.url, authorization: null } }, metrics: { time } })
   if (pin === null) throw new Error('there is a node')
   await repin({ pool, pin, clock: Date.now }, stop.signal)
   t.ok(kubo.requests() < 20, `the stop ends the work early: ${kubo.requests()} requests`)

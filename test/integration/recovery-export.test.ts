@@ -53,7 +53,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
         warn: (fields: object, message: string) =>
           told.push(`${message.split(' ').at(-1)} ${(fields as { export_id: string }).export_id}`),
       },
-      metrics: { countExport: () => undefined },
+      metrics: { count: () => undefined },
       ...overrides,
     }
     return (exportId: string) => sealExport(ctx, exportId)

@@ -73,7 +73,7 @@ async function withChain(t: Test, calls: Calls) {
     config: { replaceAfterMs: 60_000, maxInFlightPerLane: 64 },
     deferred: createDeferred(() => performance.now()),
     logger: { warn: () => undefined },
-    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    metrics: { count: () => undefined },
     leftAlone: () => undefined,
     onUnstorable: (id, error) => {
       throw new Error(id, { cause: error })
@@ -87,6 +87,7 @@ async function withChain(t: Test, calls: Calls) {
       gasRules: osakaRules,
       forkSince: async () => null,
       refusedByToken: createRefusedByToken(client),
+      kinds: new Map(),
       observedBlock: async () => 0,
     }),
   }

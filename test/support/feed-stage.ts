@@ -9,6 +9,7 @@ import { createToken } from '../../src/access/token.ts'
 import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { grantsBefore } from '../../src/core/scopes.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import type { Routes } from '../../src/http/request.ts'
@@ -51,7 +52,7 @@ export async function serveFeed(
 ): Promise<FeedApi> {
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
-  const metrics = createMetrics('test')
+  const metrics = createMetrics('test', CATALOGUE.metrics)
   const logger = createLogger({ level: 'error', processName: 'test' })
   const key: FeedApi['key'] = { state: 'valid' }
   const authenticator = createAuthenticator({

@@ -117,7 +117,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     logger: createLogger({ level: 'info', processName: 'test' }, { write: (line) => void lines.push(line) }),
     authenticator: authenticator(lookedUp),
     readiness: createReadiness([], clock),
-    metrics: createMetrics('test'),
+    metrics: createMetrics('test', CATALOGUE.metrics),
     countRequest: () => undefined,
     quotas: WITHOUT_QUOTAS,
     catalogue: CATALOGUE,

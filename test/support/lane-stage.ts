@@ -163,7 +163,7 @@ function createLane(
           short.push(String(fields.transaction_id))
       },
     },
-    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    metrics: { count: () => undefined },
     leftAlone: () => undefined,
     onRefused: (id) => void short.push(id),
     onUnstorable: (id, error) => {
@@ -178,6 +178,7 @@ function createLane(
       neededGas: (transaction) => meanwhile.neededGas(transaction),
       emptyGas: async () => EMPTY_TRANSFER_GAS,
       refusedByToken: async (requests) => requests.map(() => false),
+      kinds: new Map(),
       observedBlock: async () => 0,
     }),
   }

@@ -112,7 +112,7 @@ export function accusationsOn(log: EventLog, onReported: (report: string) => voi
       onReported(`epoch ${epoch}: ${by} ${message.includes('is banned') ? 'banned' : 'accused'}`)
     },
   }
-  const metrics = { mpc: { countAccusation: () => undefined, countBan: () => undefined } }
+  const metrics = { count: () => undefined }
   return (accusation: Accusation) => recordAccusation({ log, logger, metrics }, accusation)
 }
 

@@ -99,7 +99,7 @@ t.test('every error code of the API is in the reference', async (t) => {
     t.strictSame(
       missing,
       [],
-      `${file}: add the code to the declaration of its folder, or to src/http/error-codes.ts, and run npm run openapi`,
+      `${file}: add the code to the declaration of its folder, or to src/http/declaration.ts, and run npm run openapi`,
     )
   }
   t.ok(found > 200, `the source has ${found} error codes`)

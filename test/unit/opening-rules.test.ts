@@ -14,7 +14,7 @@ import { FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
 import { DEPLOYMENT_PROXY, deployFactory, FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { deployGuard } from '../../src/chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
-import { OPENING_RULES } from '../../src/compose/capabilities.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import { OPENINGS } from '../../src/declarations.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
@@ -33,7 +33,7 @@ function intentOf(opening: Opening, change: Partial<Intent> = {}): Intent {
 }
 
 function judge(opening: Opening, change: Partial<Intent> = {}): string | null | undefined {
-  return OPENING_RULES.get(OPENINGS[opening].type)?.(intentOf(opening, change))
+  return KINDS.get(OPENINGS[opening].type)?.rule(intentOf(opening, change))
 }
 
 function accepts(test: Test, opening: Opening, change: Partial<Intent> = {}): void {
@@ -54,7 +54,7 @@ const elsewhere = { subject: { type: 'other', id: '1' } }
 
 t.test('every kind of initial event has a rule', async (test) => {
   test.strictSame(
-    [...OPENING_RULES.keys()].sort(),
+    [...KINDS.keys()].sort(),
     Object.values(OPENINGS)
       .map(({ type }) => type)
       .sort(),

@@ -5,9 +5,6 @@ import { canonicalCid } from './cid.ts'
 import type { Content } from './content.ts'
 import { addToKubo } from './kubo.ts'
 
-export type PinOutcome = 'pinned' | 'failed'
-export type PinObserver = (pin: { readonly outcome: PinOutcome; readonly durationMs: number }) => void
-
 /** @throws Unavailable `ipfs_unavailable`; `ipfs_cid_mismatch` when the node computed another CID */
 export type Pin = (content: Pick<Content, 'cid' | 'text'>, signal: AbortSignal) => Promise<void>
 
@@ -17,18 +14,18 @@ export function pinOn({
   metrics,
 }: {
   readonly config: Pick<Context['config'], 'ipfs'>
-  readonly metrics: { readonly observePin: PinObserver }
+  readonly metrics: Pick<Context['metrics'], 'time'>
 }): Pin | null {
   if (ipfs === null) return null
   return async ({ cid, text }, signal) => {
     const startedAt = performance.now()
-    let outcome: PinOutcome = 'failed'
+    let outcome: 'pinned' | 'failed' = 'failed'
     try {
       const told = await addToKubo(ipfs, text, signal)
       if (canonicalCid(told) !== cid) throw mismatch(cid, told)
       outcome = 'pinned'
     } finally {
-      metrics.observePin({ outcome, durationMs: performance.now() - startedAt })
+      metrics.time('bursar_ipfs_pin_duration_seconds', { outcome }, performance.now() - startedAt)
     }
   }
 }
