@@ -5,7 +5,7 @@
 import { useFastKeccak } from '../chain/fast-keccak.ts'
 import { exitAfter } from '../cli/exit-after.ts'
 import { printText } from '../cli/printed.ts'
-import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
@@ -13,6 +13,7 @@ import { closeOnSignal } from '../http/shutdown.ts'
 import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
+import { loadConfig } from './load-config.ts'
 
 /** The name of a process, or a function that derives it from the settings. */
 export type ProcessName = string | ((config: Config) => string)

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
 import { loginOf } from '../../src/compose/database-roles/logins.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig, SETTINGS } from '../../src/compose/load-config.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
 
 type Service = {
