@@ -26,8 +26,7 @@ import type { Signer } from './keys/signer.ts'
 import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
-import type { EffectRule } from './transactions/effect-rules.ts'
-import type { OpeningRule } from './transactions/opening-rules.ts'
+import type { KindRules } from './transactions/kind-rules.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
 
 export type JobHandling = {
@@ -240,10 +239,8 @@ export type Gauge = {
 
 export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
-  /** What the transactions that it opens may be, by the opening event. Without a rule none is signed. */
-  readonly openingRules?: Readonly<Record<string, OpeningRule>>
-  /** What the logs of its mined transactions must show, by the opening event. */
-  readonly effectRules?: Readonly<Record<string, EffectRule>>
+  /** What it says of the transactions that it opens, by the opening event. Without rules none is signed. */
+  readonly kinds?: Readonly<Record<string, KindRules>>
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */

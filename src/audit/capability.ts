@@ -1,12 +1,12 @@
 /** What the audit does: it serves events with their proofs. Nothing here can sign. */
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
-import { anchorRules } from './anchor/opening-rules.ts'
+import { anchorKinds } from './anchor/opening-rules.ts'
 import { auditGauges } from './gauges.ts'
 import { setAsideAggregate } from './set-aside/aggregate.ts'
 
 export const audit: Capability = {
-  openingRules: anchorRules,
+  kinds: anchorKinds,
   aggregates: [anyAggregate(setAsideAggregate)],
   gauges: auditGauges,
   routes: async () => (await import('./routes.ts')).auditRoutes,

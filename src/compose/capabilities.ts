@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
 import type { Opening } from '../core/registry.ts'
-import { mpcQueue, OPENINGS, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
+import { mpcQueue, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventSchemas } from '../event-log/aggregate.ts'
 import type { LogContents } from '../event-log/fold.ts'
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
@@ -18,6 +18,7 @@ import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
+import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { policies } from '../policies/capability.ts'
 import type { PastSource } from '../policies/past.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
@@ -26,9 +27,9 @@ import { requests } from '../requests/capability.ts'
 import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
+import { swapSpenders } from '../swaps/swap-target.ts'
 import { transactions } from '../transactions/capability.ts'
-import type { EffectRule } from '../transactions/effect-rules.ts'
-import type { OpeningRule } from '../transactions/opening-rules.ts'
+import type { RulesOfKinds } from '../transactions/kind-rules.ts'
 import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
@@ -83,20 +84,10 @@ export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
 /** What dispatchers repeat, beside the work of lanes. */
 export const TASKS = CAPABILITIES.flatMap(({ tasks = [] }) => tasks)
 
-/** What transactions may be, by their type. */
-export const OPENING_RULES: ReadonlyMap<string, OpeningRule> = new Map(
-  Object.entries(OPENINGS).flatMap(([opening, { type }]) => {
-    const rule = CAPABILITIES.find(({ openingRules = {} }) => Object.hasOwn(openingRules, opening))?.openingRules?.[
-      opening
-    ]
-    return rule === undefined ? [] : [[type, rule] as const]
-  }),
-)
-
-/** What the logs of mined transactions must show, by their type. */
-export const EFFECT_RULES: ReadonlyMap<string, EffectRule> = new Map(
-  CAPABILITIES.flatMap(({ effectRules = {} }) =>
-    Object.entries(effectRules).map(([opening, rule]) => [TRANSACTION_TYPES[opening as Opening], rule] as const),
+/** What capabilities say of their kinds of transactions. */
+export const KINDS: RulesOfKinds = new Map(
+  CAPABILITIES.flatMap(({ kinds = {} }) =>
+    Object.entries(kinds).map(([opening, rules]) => [TRANSACTION_TYPES[opening as Opening], rules] as const),
   ),
 )
 
@@ -104,7 +95,9 @@ export const EFFECT_RULES: ReadonlyMap<string, EffectRule> = new Map(
 export const PAST: PastSource = {
   standing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.standing)),
   passing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.passing)),
+  mintedTo,
   schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
+  swapSpenders,
 }
 
 /** What counts towards a quota. */

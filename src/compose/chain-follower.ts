@@ -26,7 +26,7 @@ import { createBlockReads, hasInFlight, pruneForeignNonces } from '../transactio
 import type { ObserveContext } from '../transactions/observe-blocks.ts'
 import { createResolveNonces, type ResolveNonces } from '../transactions/resolve-nonces.ts'
 import { composeObservers } from './block-observers.ts'
-import { EFFECT_RULES } from './capabilities.ts'
+import { KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -201,7 +201,7 @@ export function composeTransactions({ pool, log, chainOf }: Kernel): ObserveCont
   return {
     reads: createBlockReads(pool),
     log,
-    effects: EFFECT_RULES,
+    kinds: KINDS,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string, errors?: readonly string[]) =>
       explainRevert(chainOf(id).foreign, inclusion, raw, errors),
     reverterOf: (id: number, hash: string, called: string) =>

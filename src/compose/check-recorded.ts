@@ -6,7 +6,7 @@ import { createProveLost } from '../transactions/prove-lost.ts'
 import { createRowsOf } from '../transactions/recorded-rows.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
-import { OPENING_RULES } from './capabilities.ts'
+import { KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { transactionProblems } from './policy-problems.ts'
 
@@ -23,16 +23,15 @@ export function composeCheckRecorded(
       return chain === undefined ? null : { ...chain.settings, client: chain.client }
     },
   })
-  const swapsOf = (chainId: number) => chains.byChainId(chainId)?.settings.swaps
   const rowsOf = createRowsOf(pool)
   const ctx: Parameters<typeof checkRecorded>[0] = {
     log,
     rowsOf,
     walletOf,
     proveLost,
-    rules: OPENING_RULES,
+    kinds: KINDS,
     keys,
-    swapsOf,
+    settingsOf: (chainId) => chains.byChainId(chainId)?.settings,
     policyProblems: transactionProblems(check),
     policyStreamOf: policyStreamId,
   }

@@ -10,14 +10,15 @@ import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Checked } from '../event-log/load-checked.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { collectionAggregate } from '../nft/collections/aggregate.ts'
+import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { COLLECTIONS } from '../nft/sql.ts'
 import { type CheckRequests, type CountedSpends, checkRequests } from '../policies/check-requests.ts'
 import { createLogClock, type LogClock } from '../policies/log-clock.ts'
 import type { Changes, LogFacts } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
+import { swapSpenders } from '../swaps/swap-target.ts'
 import type { AssetRef } from '../transactions/intent.ts'
 import { readBuckets } from '../transactions/read-spent.ts'
-import { swapSpenders } from '../transactions/swap-target.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { WalletEvent } from '../wallets/events.ts'
 import { WALLETS } from '../wallets/sql.ts'
@@ -99,6 +100,7 @@ function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
       )
       return changesOf(found)
     },
+    mintedTo,
     isSwapSpender(chainId, address) {
       const spenders = swapSpenders(chains.byChainId(chainId)?.settings.swaps)
       return spenders.some((spender) => spender.toLowerCase() === address)

@@ -10,6 +10,7 @@ import { createChainClients } from '../chain/client-set.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
+import { processNamed } from '../core/processes.ts'
 import { CATALOGUE, QUEUE_LIMITS } from '../declarations.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases } from '../event-log/leases.ts'
@@ -28,18 +29,6 @@ const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
 /** Longer than the pauses between tasks that run together at rest: a new connection costs more than their statements. */
 const IDLE_TIMEOUT_MS = 120_000
-
-/**
- * The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. The API needs not read a
- * long stream for each change, such as that of a wallet whose label was changed thousands of times.
- */
-const RECENT_STREAMS: Readonly<Record<string, { readonly streams: number; readonly fromVersion: number }>> = {
-  'chain-follower': { streams: 4_000, fromVersion: 1 },
-  api: { streams: 1_000, fromVersion: 20 },
-}
-
-/** Processes that hold keys or shares: they verify hash chains and refuse edited events. */
-const VERIFYING = /^(signer|mpc-party-\d+)$/
 
 export type Kernel = Context & { readonly close: () => Promise<void> }
 
@@ -68,7 +57,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
     onExchange: ({ network }, { method, outcome, ms }) =>
       metrics.observeRpc({ network, method, outcome, durationMs: ms }),
   })
-  const recentStreams = RECENT_STREAMS[processName]
+  const { recentStreams, verifies = false } = processNamed(processName) ?? {}
   const jobs = createJobs({
     queues: QUEUE_LIMITS,
     databaseUrl,
@@ -98,7 +87,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
       workOf: laneWork,
       onHeld: createReportHeld({ logger, metrics }),
       ...(recentStreams ? { recentStreams } : {}),
-      verifies: VERIFYING.test(processName),
+      verifies,
     }),
     leases: createLeases({ pool, holder: `${processName}@${instance}`, leaseMs: config.leaseMs }),
     chainOf(chainId) {

@@ -7,6 +7,7 @@ import { exitAfter } from '../cli/exit-after.ts'
 import { printText } from '../cli/printed.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
+import type { ProcessName } from '../core/processes.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
@@ -14,9 +15,6 @@ import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
 import { loadConfig } from './load-config.ts'
-
-/** The name of a process, or a function that derives it from the settings. */
-export type ProcessName = string | ((config: Config) => string)
 
 /** The work of a process. `drain` stops taking new work and resolves when the started work has finished. */
 export type Work = {
@@ -29,15 +27,16 @@ export type Work = {
 /**
  * Starts a process, which runs until it is stopped.
  *
+ * @param name its name, or a function that derives it from the settings
  * @param start begins the work; the signal aborts when the process is stopping
  */
 export async function runProcess(
-  processName: ProcessName,
+  name: ProcessName | ((config: Config) => ProcessName),
   start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   useFastKeccak()
-  const kernel = composeOrExit(env, processName)
+  const kernel = composeOrExit(env, name)
   const { logger, config } = kernel
   const stop = new AbortController()
   process.on('unhandledRejection', (error) => {
@@ -103,10 +102,10 @@ function exitWith(error: Error): never {
   exitAfter(error)
 }
 
-function composeOrExit(env: NodeJS.ProcessEnv, processName: ProcessName): Kernel {
+function composeOrExit(env: NodeJS.ProcessEnv, name: Parameters<typeof runProcess>[0]): Kernel {
   try {
     const config = loadConfig(env)
-    return composeKernel(config, typeof processName === 'string' ? processName : processName(config))
+    return composeKernel(config, typeof name === 'string' ? name : name(config))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return exitWith(error)

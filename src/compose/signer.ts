@@ -28,7 +28,7 @@ import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import { makeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { handleSigning } from './capabilities.ts'
+import { handleSigning, KINDS } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests, startLogClock } from './check-requests.ts'
@@ -210,6 +210,7 @@ function composeLaneChains({ pool, chainOf }: Kernel) {
       emptyGas: (address) => emptyTransferGas(plainGas, address),
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
+      kinds: KINDS,
     }
   })
 }

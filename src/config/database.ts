@@ -5,11 +5,12 @@
 import { isIP } from 'node:net'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import pg from 'pg'
+import { DATABASE_ROLES, type DatabaseRole } from '../core/database-roles.ts'
 import { list, text, word } from './schema-kinds.ts'
 
 /** The database users that `npm run migrate` can create, besides one for each party: `party-1`. */
-const LOGINS = ['api', 'dispatcher', 'signer', 'submitter', 'follower', 'auditor', 'sender', 'operator'] as const
-export type LoginName = (typeof LOGINS)[number] | `party-${number}`
+const LOGINS = DATABASE_ROLES.filter((role) => role !== 'party')
+export type LoginName = Exclude<DatabaseRole, 'party'> | `party-${number}`
 
 export const DATABASE_SETTINGS = {
   DATABASE_URL: text('^postgres(ql)?://.+', 'must be a URL such as postgres://user:password@host:5432/bursar', {

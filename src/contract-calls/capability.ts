@@ -1,18 +1,21 @@
 /** What a contract call may be. Its routes join several capabilities, and are composed in `compose`. */
 import type { Capability } from '../capability.ts'
-import { foreignParts, type OpeningRules } from '../transactions/opening-rules.ts'
+import type { KindsOf } from '../transactions/kind-rules.ts'
+import { foreignParts } from '../transactions/opening-rules.ts'
 import type { contractCalls as declaration } from './declaration.ts'
 
-const rules: OpeningRules<typeof declaration> = {
-  ContractCallRequested(intent) {
-    const { data, call, asset, subject } = intent
-    if (data === null || call === undefined) return 'a contract call must record its call data and what it does'
-    if (asset.contract !== null) return 'a contract call sends only the native currency'
-    const selector = data.length < 10 ? null : data.slice(0, 10)
-    if (call.selector !== selector) return 'the recorded function of the contract call differs from its call data'
-    if (subject !== null) return 'a contract call belongs to no other resource'
-    return foreignParts(intent, ['outflows', 'call'])
+const kinds: KindsOf<typeof declaration> = {
+  ContractCallRequested: {
+    rule(intent) {
+      const { data, call, asset, subject } = intent
+      if (data === null || call === undefined) return 'a contract call must record its call data and what it does'
+      if (asset.contract !== null) return 'a contract call sends only the native currency'
+      const selector = data.length < 10 ? null : data.slice(0, 10)
+      if (call.selector !== selector) return 'the recorded function of the contract call differs from its call data'
+      if (subject !== null) return 'a contract call belongs to no other resource'
+      return foreignParts(intent, ['outflows', 'call'])
+    },
   },
 }
 
-export const contractCalls: Capability = { openingRules: rules }
+export const contractCalls: Capability = { kinds }

@@ -2,19 +2,14 @@
  * The database roles of Bursar: one for each kind of process, and one for the operator commands. In PostgreSQL they are
  * group roles `bursar_<name>` without login; the users of processes are members of them.
  */
+import { PROCESS_LIST, type PROCESSES, type ProcessKind } from './processes.ts'
+
+export type DatabaseRole = (typeof PROCESSES)[ProcessKind]['databaseRole'] | 'operator'
 
 export const DATABASE_ROLES = [
-  'api',
-  'dispatcher',
-  'signer',
-  'submitter',
-  'follower',
-  'auditor',
-  'sender',
-  'party',
+  ...PROCESS_LIST.map(({ databaseRole }) => databaseRole),
   'operator',
-] as const
-export type DatabaseRole = (typeof DATABASE_ROLES)[number]
+] as readonly DatabaseRole[]
 
 /**
  * The name of a role in PostgreSQL. Roles belong to the whole server: several installations on one server share them.

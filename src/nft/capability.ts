@@ -3,10 +3,9 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
 import type { CollectionRequested } from './collections/events.ts'
-import { nftEffects } from './effects.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { repinTask } from './metadata/repin-task.ts'
-import { nftRules } from './opening-rules.ts'
+import { nftKinds } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-ownership.ts'
 import { UNSIGNED_OF_TENANT } from './sql.ts'
@@ -27,8 +26,7 @@ export const nft: Capability = {
     anyAggregate(ownershipAggregate),
     anyAggregate(tokenAggregate),
   ],
-  openingRules: nftRules,
-  effectRules: nftEffects,
+  kinds: nftKinds,
   async publishes() {
     const { publishedCollections } = await import('./collections/published.ts')
     const { publishedMints } = await import('./tokens/published.ts')

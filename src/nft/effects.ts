@@ -3,12 +3,12 @@
  * the expected contract. Pure.
  */
 import { addressWord } from '../chain/hex.ts'
-import { readMinted, readTransferred, type TokenTo } from '../chain/nft-calls.ts'
-import { isDeployment } from '../chain/nft-collection.ts'
-import { COLLECTION_DEPLOYED_TOPIC, parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from '../chain/nft-logs.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { EffectRules } from '../transactions/effect-rules.ts'
 import type { Intent } from '../transactions/intent.ts'
+import type { EffectRule } from '../transactions/kind-rules.ts'
+import { isDeployment } from './contracts/collection.ts'
+import { COLLECTION_DEPLOYED_TOPIC, parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from './contracts/logs.ts'
+import { readMinted, readTransferred, type TokenTo } from './contracts/read-calls.ts'
 import type { nft } from './declaration.ts'
 
 type Log = { readonly address: string; readonly topics: readonly string[]; readonly data: string }
@@ -17,7 +17,7 @@ type Moved = TokenTo & { readonly from: string }
 
 const NOBODY = `0x${'00'.repeat(20)}`
 
-export const nftEffects: EffectRules<typeof nft> = {
+export const nftEffects: Readonly<Record<keyof typeof nft.openings, EffectRule>> = {
   CollectionDeployRequested(intent, logs) {
     // Parts that are deployed before it log nothing that is theirs alone.
     if (!isDeployment(intent.data ?? '')) return null

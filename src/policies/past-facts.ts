@@ -6,7 +6,6 @@ import type { ChainSettings } from '../chain/settings.ts'
 import { tokenAsset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
 import type { AssetRef } from '../transactions/intent.ts'
-import { swapSpenders } from '../transactions/swap-target.ts'
 import type { Facts } from './facts.ts'
 import type { Price } from './intent.ts'
 
@@ -33,13 +32,16 @@ export type PastFacts = {
   /** Who gets what was last recorded to be minted, by the id of the mint. */
   readonly recipientOf: (mintId: string) => string | null
   /** What does not depend on the request. */
-  readonly facts: Omit<Facts, 'actor' | 'tags' | 'priceOf'>
+  readonly facts: Omit<Facts, 'actor' | 'tags' | 'priceOf' | 'mintedTo'>
   /** The newest price by then. */
   readonly priceOf: (assetId: string) => Price | null
 }
 
 /** @param chains as they are configured now: their tokens and exchanges count as known at all times */
-export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]): PastFacts {
+export function createPastFacts(
+  chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[],
+  swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[],
+): PastFacts {
   const wallets = new Map<string, PastWallet>()
   const addresses = new Set<string>()
   const collections = new Set<string>()

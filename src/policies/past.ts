@@ -65,6 +65,9 @@ export type FindOutside = (after: Place, most: number) => Promise<readonly Outsi
 export type PastSource = Required<PastWords> & {
   /** Of each category of streams. */
   readonly schemas: ReadonlyMap<string, EventSchemas<string>>
+  /** Contracts that a swap may let take the sold token. */
+  readonly swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[]
+  readonly mintedTo: Facts['mintedTo']
 }
 
 export type PastStep =
@@ -120,7 +123,7 @@ export function createPast(
     readonly isAnyPrice: boolean
   },
 ): Past {
-  const known = createPastFacts(chains)
+  const known = createPastFacts(chains, source.swapSpenders)
   const readers: PastReaders = { ...source.standing, ...source.passing }
 
   /** Prices are those that the event records, or those that were known by then. */
@@ -130,7 +133,7 @@ export function createPast(
     const priceOf = (assetId: string) =>
       aged(recorded(assetId) ?? (policy?.prices === undefined || isAnyPrice ? known.priceOf(assetId) : null))
     const tags = policy?.tags ?? (walletId === null ? [] : known.walletOf(walletId).tags) ?? []
-    return { ...known.facts, actor, tags, priceOf }
+    return { ...known.facts, mintedTo: source.mintedTo, actor, tags, priceOf }
   }
 
   function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {

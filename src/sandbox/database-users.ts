@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type DatabaseLogin, loginOf } from '../compose/database-roles/logins.ts'
-import type { LoginName } from '../config/database.ts'
+import { type DatabaseLogin, loginNameOf, loginOf } from '../compose/database-roles/logins.ts'
 
 export type DatabaseUsers = {
   readonly logins: readonly DatabaseLogin[]
@@ -33,7 +32,7 @@ export async function planDatabaseUsers(
     return password
   }
   const byProcess = new Map(
-    processes.map((name) => [name, loginOf({ name: loginName(name), password: passwordOf(name) })]),
+    processes.map((name) => [name, loginOf({ name: loginNameOf(name), password: passwordOf(name) })]),
   )
   const own: DatabaseLogin = { user: OWN_USER, password: passwordOf('sandbox'), roles: ['api', 'operator'] }
   await writeFile(file, `${JSON.stringify(passwords, null, 2)}\n`, { mode: 0o600 })
@@ -46,12 +45,6 @@ export async function planDatabaseUsers(
     },
     ownUrl: asUser(ownerUrl, own),
   }
-}
-
-function loginName(processName: string): LoginName {
-  if (processName === 'chain-follower') return 'follower'
-  if (processName === 'webhook-sender') return 'sender'
-  return processName.replace(/^mpc-/, '') as LoginName
 }
 
 function asUser(ownerUrl: string, { user, password }: DatabaseLogin): string {

@@ -9,7 +9,6 @@ export type PartiesPlan = {
   readonly env: Readonly<Record<string, string>>
   readonly processes: readonly {
     readonly name: string
-    readonly program: string
     readonly env: Readonly<Record<string, string>>
   }[]
 }
@@ -28,7 +27,6 @@ export async function planParties({ mpc, dataDir }: Config): Promise<PartiesPlan
     env: { MPC_PARTY_ADDRESSES: addresses.join(',') },
     processes: numbers.map((number) => ({
       name: `mpc-party-${number}`,
-      program: 'mpc-party',
       env: { MPC_PARTY: String(number) },
     })),
   }

@@ -2,22 +2,16 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { PROCESS_LIST, type ProcessDeclaration, type ProcessKind } from '../core/processes.ts'
 import { createFileOnce } from '../keys/private-files.ts'
 import { planParties } from './parties.ts'
 import { planWebhookKeys } from './webhook-keys.ts'
 
-export type ProcessPlan = {
+export type ProcessPlan = ProcessDeclaration['sandbox'] & {
   readonly name: string
-  /** Its file in `dist/bin`, if the name differs. */
-  readonly program?: string
-  readonly env?: Readonly<Record<string, string>>
+  readonly kind: ProcessKind
+  readonly env: Readonly<Record<string, string>>
 }
-
-/** Every process of the service, by its name in the process list. The API is the one with the faucet. */
-const PROCESSES: readonly ProcessPlan[] = [
-  { name: 'api', program: 'sandbox-api' },
-  ...['dispatcher', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
-]
 
 /** Differences from production, unless the user sets them. */
 const DEFAULT_ENV = {
@@ -49,12 +43,16 @@ export async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
   const parties = await planParties(config)
   const webhooks = await planWebhookKeys(config.dataDir)
   const tagKey = await planTagKey(config.dataDir, env)
-  const plans: readonly ProcessPlan[] = [
-    ...PROCESSES,
-    { name: 'signer', env: tagKey },
-    { name: 'webhook-sender', env: webhooks.senderEnv },
-    ...parties.processes.map((party) => ({ ...party, env: { ...party.env, ...tagKey } })),
-  ]
+  /** Others than these the processes make, or find in their default places. */
+  const secretsOf: Partial<Record<ProcessDeclaration['secrets'][number], Readonly<Record<string, string>>>> = {
+    transaction_tag_key: tagKey,
+    webhook_identity: webhooks.senderEnv,
+  }
+  const plans = PROCESS_LIST.flatMap(({ kind, numbered, secrets, sandbox }): readonly ProcessPlan[] => {
+    const names = numbered ? parties.processes : [{ name: kind, env: {} }]
+    const given = Object.assign({}, ...secrets.map((secret) => secretsOf[secret]))
+    return names.map(({ name, env }) => ({ ...sandbox, name, kind, env: { ...env, ...given } }))
+  })
   return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }, tagKey }
 }
 
@@ -64,19 +62,4 @@ async function planTagKey(dataDir: string, env: NodeJS.ProcessEnv): Promise<Read
   const file = join(dataDir, 'transaction-tag.key')
   await createFileOnce(file, `${randomBytes(32).toString('base64')}\n`)
   return { TRANSACTION_TAG_KEY_FILE: file }
-}
-
-/**
- * Options of Node for a process: how much memory V8 may use before it collects garbage.
- *
- * Little room for new objects saves memory, for more collections. The API has more: at 4 MB they take up to a third of
- * the CPU of an accepted transfer, and at 8 MB a seventh more than at 16.
- *
- * A worker needs less than 50 MB for old objects. With a limit far below the usual one, V8 collects them when they have
- * grown by half, and not only when they have grown to four times.
- *
- * @param name of the process in the state file
- */
-export function heapOptions(name: string): readonly string[] {
-  return name === 'api' ? ['--max-semi-space-size=16'] : ['--max-semi-space-size=8', '--max-old-space-size=512']
 }

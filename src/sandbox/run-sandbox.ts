@@ -18,7 +18,7 @@ import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
 import { isFree, keptPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
-import { heapOptions, type ProcessPlan, planProcesses } from './process-plans.ts'
+import { type ProcessPlan, planProcesses } from './process-plans.ts'
 import { startChild, stopChild } from './processes.ts'
 import { createSetUp, type SetUp } from './set-up-process.ts'
 import { step } from './steps.ts'
@@ -90,8 +90,8 @@ export async function runSandbox(settings: {
     const settings = { ...ownSettings, ...tagKey, ...chainSettings }
     await step('API and workers', async () => {
       await Promise.all(
-        plans.map(({ name, program = name, env: own = {} }) =>
-          supervisor.start(nodeService(name, program, dataDir, { ...envWith(users.urlOf(name)), ...own })),
+        plans.map((plan) =>
+          supervisor.start(nodeService(plan, dataDir, { ...envWith(users.urlOf(plan.name)), ...plan.env })),
         ),
       )
       await untilReady(baseUrl)
@@ -197,7 +197,11 @@ function startChains({
   )
 }
 
-function nodeService(name: string, program: string, dataDir: string, env: NodeJS.ProcessEnv): Service {
+function nodeService(
+  { name, kind, program = kind, niceness, options }: ProcessPlan,
+  dataDir: string,
+  env: NodeJS.ProcessEnv,
+): Service {
   return {
     name,
     rank: name === 'api' ? RANKS.api : RANKS.worker,
@@ -205,11 +209,9 @@ function nodeService(name: string, program: string, dataDir: string, env: NodeJS
       const path = fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url))
       if (!existsSync(path)) throw new Error(`${path} is not built: run npm run build`)
       const child = await startChild({
-        // On one machine accepting requests has priority: accepted work can wait for the CPU, a caller should not. What is
-        // told of the work waits longest.
-        ...(name === 'api' ? {} : { niceness: program === 'webhook-sender' ? 10 : 5 }),
+        ...(niceness === undefined ? {} : { niceness }),
         command: process.execPath,
-        args: [...heapOptions(name), path],
+        args: [...options, path],
         env,
         logFile: join(dataDir, 'logs', `${name}.log`),
         onParentDeath: 'TERM',

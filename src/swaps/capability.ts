@@ -3,12 +3,12 @@ import { type Capability, explained } from '../capability.ts'
 import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
-import { swapRules } from './opening-rules.ts'
+import { swapKinds } from './opening-rules.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
-  openingRules: swapRules,
+  kinds: swapKinds,
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',

@@ -4,32 +4,45 @@ import { deployGuard } from '../chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent, SwapIntent } from '../transactions/intent.ts'
-import { callWithoutValue, foreignParts, foreignSubject, type OpeningRules } from '../transactions/opening-rules.ts'
+import type { KindsOf } from '../transactions/kind-rules.ts'
+import { callWithoutValue, foreignParts, foreignSubject } from '../transactions/opening-rules.ts'
 import type { swaps } from './declaration.ts'
+import { promiseOfSwap } from './keep-promise.ts'
+import { approvalTargetProblem, swapTargetProblem } from './swap-target.ts'
 
-export const swapRules: OpeningRules<typeof swaps> = {
-  SwapRequested(intent) {
-    const { data, swap, amount, to, from } = intent
-    if (data === null || swap === undefined) return 'a swap must record its call data and what it exchanges'
-    if (amount <= 0n || amount !== soldBy(swap)) return 'the amount of a swap must be the most that it sells'
-    if (sameHex(to, from)) return 'a swap must call a contract, not the wallet'
-    return foreignParts(intent, ['swap']) ?? foreignSubject(intent, 'swap') ?? calledToken(intent, swap)
+export const swapKinds: KindsOf<typeof swaps> = {
+  SwapRequested: {
+    rule(intent) {
+      const { data, swap, amount, to, from } = intent
+      if (data === null || swap === undefined) return 'a swap must record its call data and what it exchanges'
+      if (amount <= 0n || amount !== soldBy(swap)) return 'the amount of a swap must be the most that it sells'
+      if (sameHex(to, from)) return 'a swap must call a contract, not the wallet'
+      return foreignParts(intent, ['swap']) ?? foreignSubject(intent, 'swap') ?? calledToken(intent, swap)
+    },
+    destination: swapTargetProblem,
+    promise: promiseOfSwap,
+    asksReverter: true,
   },
-  TokenApprovalRequested(intent) {
-    const bare = callWithoutValue(intent, 'swap')
-    if (bare !== null) return bare
-    return approvedSpender(intent.data ?? '') === null
-      ? 'an approval must call approve(address,uint256), and nothing else'
-      : null
+  TokenApprovalRequested: {
+    rule(intent) {
+      const bare = callWithoutValue(intent, 'swap')
+      if (bare !== null) return bare
+      return approvedSpender(intent.data ?? '') === null
+        ? 'an approval must call approve(address,uint256), and nothing else'
+        : null
+    },
+    destination: approvalTargetProblem,
   },
-  SwapGuardDeployRequested(intent) {
-    const { to, data, asset, amount, subject, dependsOn } = intent
-    const guard = deployGuard()
-    if (!sameHex(to, guard.to) || !sameHex(data, guard.data))
-      return 'it must deploy the guard of swaps, and nothing else'
-    if (asset.contract !== null || amount !== 0n) return 'it must not send an amount'
-    if (subject !== null || dependsOn !== null) return 'the deployment of the guard must stand alone'
-    return foreignParts(intent, [])
+  SwapGuardDeployRequested: {
+    rule(intent) {
+      const { to, data, asset, amount, subject, dependsOn } = intent
+      const guard = deployGuard()
+      if (!sameHex(to, guard.to) || !sameHex(data, guard.data))
+        return 'it must deploy the guard of swaps, and nothing else'
+      if (asset.contract !== null || amount !== 0n) return 'it must not send an amount'
+      if (subject !== null || dependsOn !== null) return 'the deployment of the guard must stand alone'
+      return foreignParts(intent, [])
+    },
   },
 }
 

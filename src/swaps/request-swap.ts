@@ -21,7 +21,6 @@ import type { RoomContext } from '../transactions/limits.ts'
 import { findPayer } from '../transactions/prepare-transaction.ts'
 import type { AnswerContext } from '../transactions/read-transactions.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'
-import { swapSpenders, swapTargets } from '../transactions/swap-target.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { swapAggregate } from './aggregate.ts'
 import { type ConfirmedQuote, confirmQuote } from './confirm-quote.ts'
@@ -33,6 +32,7 @@ import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
 import { swapReverts } from './refusals.ts'
 import { amountsOf, spenderOf, targetOf } from './route.ts'
 import { readLastSwap } from './swap-rows.ts'
+import { swapSpenders, swapTargets } from './swap-target.ts'
 
 /** A stored quote, or the fields of one. */
 export type SwapOrder = SwapExtras & {

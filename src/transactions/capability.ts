@@ -3,7 +3,7 @@ import type { Capability, Gauge } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { transactionRules } from './opening-rules.ts'
+import { transactionKinds } from './opening-rules.ts'
 import { isUnmined, TRANSACTIONS, UNMINED_OF_TENANT } from './sql.ts'
 import { tagKeyAggregate } from './tag-key-aggregate.ts'
 
@@ -23,7 +23,7 @@ const pendingTransactions: Gauge = {
 
 export const transactions: Capability = {
   aggregates: [anyAggregate(transactionAggregate), anyAggregate(tagKeyAggregate)],
-  openingRules: transactionRules,
+  kinds: transactionKinds,
   publishes: async () => [(await import('./published.ts')).publishedTransactions()],
   explains: [
     { prefix: 'batch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },

@@ -1,14 +1,14 @@
 /**
  * Checks before a transaction is signed: the hash chain of its stream, its row, its wallet as recorded in the log, the
- * order of its events, what its kind may do, its recorded bytes, the proof for every nonce recorded as lost, the
- * contract that a swap goes to, and before the first signature the policy.
+ * order of its events, what its kind may do and where it may go, its recorded bytes, the proof for every nonce recorded as
+ * lost, and before the first signature the policy.
  *
  * Signers take nothing from the row, but a difference shows that somebody wrote to the database, or forged the stream without
  * its row: nothing is signed then. `evolve` accepts every event in every state, so that old logs always fold; signers accept
  * only sequences that the decider writes, so an ended transaction cannot be revived by an event that no worker would append.
  */
 
-import type { SwapSettings } from '../chain/settings.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
@@ -19,8 +19,8 @@ import type { SigningWallet, SigningWalletOf } from '../wallets/signing-wallet.t
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './intent.ts'
+import type { RulesOfKinds } from './kind-rules.ts'
 import { type Lane, laneName } from './lanes.ts'
-import type { OpeningRule } from './opening-rules.ts'
 import type { ProveLost } from './prove-lost.ts'
 import { type NewestEvent, type RowsOf, rowProblem } from './recorded-rows.ts'
 import {
@@ -32,7 +32,6 @@ import {
   type TransactionState,
   type TransactionStateName,
 } from './state.ts'
-import { swapTargetProblem } from './swap-target.ts'
 import type { TagKeys } from './tags.ts'
 import { unprovenBytes } from './unproven-bytes.ts'
 
@@ -64,10 +63,9 @@ export async function checkRecorded(
     readonly rowsOf: RowsOf
     readonly walletOf: SigningWalletOf
     readonly proveLost: ProveLost
-    /** The exchanges of this process's own settings. */
-    readonly swapsOf: (chainId: number) => SwapSettings | undefined
-    /** By the type of the transaction. */
-    readonly rules: ReadonlyMap<string, OpeningRule>
+    /** This process's own settings of a chain. */
+    readonly settingsOf: (chainId: number) => ChainSettings | undefined
+    readonly kinds: RulesOfKinds
     /** `null` for a reader that signs nothing. */
     readonly keys: TagKeys | null
     readonly policyProblems: PolicyProblems
@@ -76,7 +74,7 @@ export async function checkRecorded(
   },
   transactionIds: readonly string[],
 ): ReturnType<CheckRecorded> {
-  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems, policyStreamOf } = ctx
+  const { log, rowsOf, walletOf, proveLost, kinds, keys, settingsOf, policyProblems, policyStreamOf } = ctx
   const checked = await log.loadChecked(transactionAggregate, transactionIds)
   // Read after the streams: a row or a policy may be newer than what was loaded, never older.
   const openings = checked.flatMap(unsigned)
@@ -96,8 +94,7 @@ export async function checkRecorded(
       const problem =
         rowProblem(loaded, rows.get(loaded.id)) ??
         historyProblem(state) ??
-        brokenRule(state, rules) ??
-        swapTargetProblem(state, swapsOf(intent.chainId)) ??
+        brokenRule(state, kinds, settingsOf(intent.chainId)) ??
         forbidden.get(loaded.id) ??
         unprovenBytes(state, loaded.id, keys)
       if (problem !== null) return bad(problem)
@@ -126,9 +123,17 @@ function asProblem(error: unknown): string {
   throw error
 }
 
-function brokenRule({ type, intent }: KnownTransaction, rules: ReadonlyMap<string, OpeningRule>): string | null {
-  const rule = rules.get(type)
-  return rule === undefined ? `no rule says what a transaction of type ${type} may do` : rule(intent)
+/** What its kind may be and, as a cancellation calls nothing, where anything else may go. */
+function brokenRule(
+  transaction: KnownTransaction,
+  kinds: RulesOfKinds,
+  chain: ChainSettings | undefined,
+): string | null {
+  const { type, intent, cancellationRequested } = transaction
+  const kind = kinds.get(type)
+  if (kind === undefined) return `no rule says what a transaction of type ${type} may do`
+  const callsNothing = cancellationRequested || newestAttempt(transaction)?.purpose === 'cancel'
+  return kind.rule(intent) ?? (callsNothing ? null : (kind.destination?.(intent, chain) ?? null))
 }
 
 function walletProblem(intent: Intent, wallet: SigningWallet): string | null {

@@ -17,7 +17,7 @@ import { largest } from '../core/money.ts'
 import { blameReverts } from './blame-revert.ts'
 import type { Call } from './build-call.ts'
 import type { UnsimulatedCause } from './held-lanes.ts'
-import { brokenPromise, type Promised } from './keep-promise.ts'
+import type { PromiseCheck } from './kind-rules.ts'
 import type { PlainGasOf } from './plain-gas.ts'
 
 export type GasRequest = {
@@ -34,9 +34,9 @@ export type GasRequest = {
   /** Recorded errors of the caller's ABI, to decode a revert by. */
   readonly errors?: readonly string[]
   /** What the call must give, where its call data is not ours: it is refused if a simulation gives less. */
-  readonly promised?: Promised
+  readonly promise?: PromiseCheck
   /** If it reverts, it is asked which contract does. */
-  readonly isSwap?: true
+  readonly asksReverter?: true
 }
 export type GasEstimate =
   /**
@@ -143,10 +143,10 @@ function keeping(
   return Promise.all(
     estimates.map(async (estimate, index) => {
       const request = requests[index]
-      if (!estimate.ok || request?.promised === undefined) return estimate
-      const { from, call, promised, sinceBlock = 0 } = request
+      if (!estimate.ok || request?.promise === undefined) return estimate
+      const { from, promise, sinceBlock = 0 } = request
       const since = Math.max(sinceBlock, await observedBlock(from))
-      return (await brokenPromise(client, { from, call, promised, sinceBlock: since })) ?? estimate
+      return (await promise(client, since)) ?? estimate
     }),
   )
 }
@@ -159,7 +159,7 @@ async function withLeastGas(
   client: RpcReader,
   requests: readonly GasRequest[],
 ): Promise<ReadonlyMap<GasRequest, GasEstimate>> {
-  const tried = requests.filter(({ leastGas, promised }) => leastGas !== undefined && promised === undefined)
+  const tried = requests.filter(({ leastGas, promise }) => leastGas !== undefined && promise === undefined)
   const answers = await Promise.all(groupsOf(tried).map((group) => ask(client, group, toLeastRequest)))
   return new Map(
     answers.flat().flatMap((one): [GasRequest, GasEstimate][] => {

@@ -4,10 +4,8 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { type GasRules, MAX_EXECUTION_GAS } from '../chain/forks.ts'
-import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { largest, smallest } from '../core/money.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
-import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
 import type { Sound } from './check-recorded.ts'
 import type { TransactionCommand } from './decider.ts'
@@ -17,6 +15,7 @@ import type { FailureCode } from './events.ts'
 import { needsMoreGas, quoteAt, raisedByFork } from './gas-budget.ts'
 import type { Unsimulated } from './held-lanes.ts'
 import type { Fees, GasPriority, Intent, Quote } from './intent.ts'
+import type { RulesOfKinds } from './kind-rules.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
 import { mostFirstFee, mostSignable, type SigningRules } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
@@ -41,6 +40,7 @@ export type ExaminingChain = {
   readonly forkSince: () => Promise<string | null>
   readonly estimateGas: EstimateGas
   readonly refusedByToken: RefusedByToken
+  readonly kinds: RulesOfKinds
   /** The newest block at which a balance of the address was read. */
   readonly observedBlock: (address: string) => Promise<number>
 }
@@ -71,7 +71,7 @@ export async function examineWaiting(
   }
   if (quote === null) return { ready, refused, unjudged }
   const [rules, since] = await Promise.all([chain.gasRules(), chain.forkSince()])
-  const requests = candidates.map((candidate) => toGasRequest(candidate, { rules, since }))
+  const requests = candidates.map((candidate) => toGasRequest(candidate, { rules, since }, chain.kinds))
   const estimates = await chain.estimateGas(requests)
   const unmoved = await refusedTransfers(chain, candidates, requests, estimates)
   for (const [index, candidate] of candidates.entries()) {
@@ -127,17 +127,18 @@ async function refusedTransfers(
   return new Set(transfers.flatMap(({ candidate }, index) => (refused[index] ? [candidate] : [])))
 }
 
-function toGasRequest({ transaction, call, dependency }: Candidate, rules: SigningRules): GasRequest {
+function toGasRequest(
+  { transaction, call, dependency }: Candidate,
+  rules: SigningRules,
+  kinds: RulesOfKinds,
+): GasRequest {
   const { intent } = transaction
   const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
   const errors = intent.call === undefined ? {} : { errors: intent.call.errors }
-  const { swap, asset, amount } = intent
-  const promised =
-    swap !== undefined && (swap.hosted === true || sameHex(call.to, GUARD_ADDRESS))
-      ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
-      : {}
+  const { promise, asksReverter } = kinds.get(transaction.type) ?? {}
+  const check = promise?.(intent, call) ?? null
   const simulation = { from: intent.from, call, mostGas: mostSignable(intent, rules), ...leastGas(intent) }
-  return { ...simulation, ...since, ...errors, ...promised, ...(swap === undefined ? {} : { isSwap: true }) }
+  return { ...simulation, ...since, ...errors, ...(check && { promise: check }), ...(asksReverter && { asksReverter }) }
 }
 
 /**

@@ -14,9 +14,9 @@ import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { type BlockReads, foreignNonceRows, readUsedNonces, type UsedNonce } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
-import type { EffectRule } from './effect-rules.ts'
 import type { Inclusion, RecordedLog, RecordedLogs } from './events.ts'
 import type { Intent } from './intent.ts'
+import type { EffectRule, RulesOfKinds } from './kind-rules.ts'
 import { keepsLogs } from './kinds.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
@@ -26,7 +26,7 @@ import type { TransactionState } from './state.ts'
 export type ObserveContext = Pick<Context, 'log'> & {
   readonly reads: BlockReads
   /** What the logs of a type must show, by the type. */
-  readonly effects: ReadonlyMap<string, EffectRule>
+  readonly kinds: RulesOfKinds
   /** Why a mined transaction failed, decoded; reported to its owner when it is final. */
   readonly revertReason: (
     chainId: number,
@@ -43,7 +43,7 @@ export type ObservedTransactions = { readonly decisions: Decision[]; readonly ro
 
 /** @param looked the nonces that the blocks use, if the caller has looked them up already */
 export async function observeTransactions(
-  { reads, log, effects }: ObserveContext,
+  { reads, log, kinds }: ObserveContext,
   chainId: number,
   blocks: readonly Block[],
   looked: Promise<readonly UsedNonce[]> = readUsedNonces(reads, chainId, blocks),
@@ -65,7 +65,7 @@ export async function observeTransactions(
     const shown = inclusion.succeeded
       ? {
           ...movedOf(state.intent, transaction.logs),
-          ...effectOf(effects.get(state.type), state.intent, transaction.logs),
+          ...effectOf(kinds.get(state.type)?.effect, state.intent, transaction.logs),
         }
       : {}
     const logs = keepsLogs(state.type) ? keptLogs(transaction.logs) : null

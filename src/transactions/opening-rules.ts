@@ -5,36 +5,32 @@
  * Invariant: a kind without a rule is not signed.
  */
 import { GAS_BOUNDS } from '../chain/forks.ts'
-import type { Declaration } from '../core/declaration.ts'
 import type { SubjectType } from '../core/registry.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { transactions } from './declaration.ts'
 import type { Intent } from './intent.ts'
+import type { KindsOf } from './kind-rules.ts'
 
-/** What is wrong with an intent of a kind; `null` when it may be signed. */
-export type OpeningRule = (intent: Intent) => string | null
-
-/** The rules of a capability: an opening of its declaration without one does not compile. */
-export type OpeningRules<D extends Pick<Declaration, 'openings'>> = Readonly<
-  Record<keyof D['openings'] & string, OpeningRule>
->
-
-export const transactionRules: OpeningRules<typeof transactions> = {
-  TransferRequested(intent) {
-    if (intent.data !== null) return 'a transfer must not have call data of its own'
-    if (intent.amount <= 0n) return 'a transfer must move an amount'
-    return foreignParts(intent, []) ?? foreignSubject(intent, 'transfer_batch', { isRequired: false })
+export const transactionKinds: KindsOf<typeof transactions> = {
+  TransferRequested: {
+    rule(intent) {
+      if (intent.data !== null) return 'a transfer must not have call data of its own'
+      if (intent.amount <= 0n) return 'a transfer must move an amount'
+      return foreignParts(intent, []) ?? foreignSubject(intent, 'transfer_batch', { isRequired: false })
+    },
   },
-  NonceFillRequested(intent) {
-    if (!sendsNothingToItself(intent) || intent.data !== null)
-      return 'a gap filler must be a transfer of 0 to the wallet itself, without call data'
-    if (intent.subject !== null || intent.dependsOn !== null) return 'a gap filler must stand alone'
-    return (
-      foreignParts(intent, []) ??
-      (intent.reserved.gasLimit <= GAS_BOUNDS.empty
-        ? null
-        : `a gap filler must reserve at most ${GAS_BOUNDS.empty} gas`)
-    )
+  NonceFillRequested: {
+    rule(intent) {
+      if (!sendsNothingToItself(intent) || intent.data !== null)
+        return 'a gap filler must be a transfer of 0 to the wallet itself, without call data'
+      if (intent.subject !== null || intent.dependsOn !== null) return 'a gap filler must stand alone'
+      return (
+        foreignParts(intent, []) ??
+        (intent.reserved.gasLimit <= GAS_BOUNDS.empty
+          ? null
+          : `a gap filler must reserve at most ${GAS_BOUNDS.empty} gas`)
+      )
+    },
   },
 }
 

@@ -23,8 +23,8 @@ import { recoveredAddress } from '../keys/recovered-address.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { QuietTransaction } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
-import { missingAlone } from './effect-rules.ts'
 import { type AccountNonce, type Consumer, consumerIn, findConsumer, ownConsumer } from './find-consumer.ts'
+import { missingAlone } from './kind-rules.ts'
 import { decideEach, type ObserveContext, observeTransactions } from './observe-blocks.ts'
 import { outsideOf, outsideRow } from './outside.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
@@ -192,7 +192,7 @@ async function settle(
       if ([null, blockHash].includes(await ctx.walkedHash(chainId, blockNumber))) walked.add(id)
     const lost = strangersOf(log, loaded, consumers, walked, finalized)
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
-    const missed = { ...ctx, effects: missingAlone(ctx.effects) }
+    const missed = { ...ctx, kinds: missingAlone(ctx.kinds) }
     const { decisions: found } = await observeTransactions(missed, chainId, standing)
     const rows = forgottenOf(chainId, loaded, consumers, walked)
     await log.commit({ decisions: [...lost, ...found], rows }, { fence: lease })

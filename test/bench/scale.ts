@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { PROCESSES, type ProcessDeclaration } from '../../src/core/processes.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
-import { heapOptions } from '../../src/sandbox/process-plans.ts'
 import { type Child, startChild, stopChild } from '../../src/sandbox/processes.ts'
 import { untilQuiet } from './accept.ts'
 import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
@@ -63,14 +63,14 @@ async function startMore(subject: Subject, count: number): Promise<Added> {
     for (const kind of KINDS) {
       const pid = processes.find(({ name }) => name === kind)?.pid ?? 0
       const port = String(await freePort())
-      const program = kind === 'api' ? 'sandbox-api' : kind
+      const { program = kind, niceness, options }: ProcessDeclaration['sandbox'] = PROCESSES[kind].sandbox
       const child = await startChild({
         command: process.execPath,
-        args: [...heapOptions(kind), fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))],
+        args: [...options, fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))],
         env: { ...environmentOf(pid), ...(kind === 'api' ? { PORT: port } : {}) },
         logFile: join(subject.service.directory, `${kind}-${n + 2}.log`),
         onParentDeath: 'TERM',
-        ...(kind === 'api' ? {} : { niceness: 5 }),
+        ...(niceness === undefined ? {} : { niceness }),
       })
       added.children.push(child)
       added.processes.push({ name: kind, pid: child.pid })

@@ -70,7 +70,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   matchExactly(t, (await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { LOG_CONTENTS, CAPABILITIES, OPENING_RULES, usageCounts } = (await import(
+  const { LOG_CONTENTS, CAPABILITIES, KINDS, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
   )) as typeof Capabilities
   const differences: unknown[] = []
@@ -85,7 +85,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the API role can read what its gauges count')
   for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     t.type(await read({ pool, clock: Date.now }), Array, name)
-  t.ok(OPENING_RULES.has('NOTE_PUBLISH'), 'signers have the rule of its transactions')
+  t.ok(KINDS.has('NOTE_PUBLISH'), 'signers have the rule of its transactions')
   t.match(usageCounts('ceremonies').join(), 'FROM notes', 'its unfinished work counts towards the quota')
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'only the submitter role may append the outcome')
@@ -109,7 +109,7 @@ async function opensTransaction(t: Test, pool: Pool, log: EventLog): Promise<voi
   const metadata = { tenantId: 'acme', actor: 'worker:signer' }
   await log.execute(transactionAggregate, 'tx_note', { type: 'RecordSignature', signed }, { metadata })
   const entry = { address: `0x${'5f'.repeat(20)}`, topics: ['0x01'], data: '0x02', logIndex: 3 }
-  const ports = { reads: createBlockReads(pool), log, effects: new Map(), revertReason: async () => '' }
+  const ports = { reads: createBlockReads(pool), log, kinds: new Map(), revertReason: async () => '' }
   const { decisions } = await observeTransactions(ports, intent.chainId, [blockOf({ ...intent, hash, logs: [entry] })])
   await log.append({ decisions })
   const { rows } = await pool.query('SELECT type, subject_type, logs FROM transactions')

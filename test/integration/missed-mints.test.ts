@@ -2,10 +2,10 @@
 import { Wallet } from 'ethers'
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
-import { encodeMint } from '../../src/chain/nft.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
-import { EFFECT_RULES } from '../../src/compose/capabilities.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
 import { createCommit } from '../../src/event-log/commit.ts'
+import { encodeMint } from '../../src/nft/contracts/encode-calls.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
 import { digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
@@ -35,7 +35,7 @@ t.test('its success is told by its transaction, as no log of the contract is rec
     const appended: { readonly events: readonly { readonly canonical: string }[] }[] = []
     const ports = {
       client,
-      effects: EFFECT_RULES,
+      kinds: KINDS,
       reads: {
         contested: async () => [],
         quiet: async () => [{ id: 'tx_1', address: KEY.address, nonce }],

@@ -1,13 +1,13 @@
 /** Where collections are deployed: by the rules of the chain, and by what stands there. */
 import t from 'tap'
+import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { rulesOf } from '../../src/chain/forks.ts'
 import {
-  DEPLOYMENT_PROXY,
   FACTORY_ADDRESS,
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
-} from '../../src/chain/nft-collection.ts'
-import { nftRules } from '../../src/nft/opening-rules.ts'
+} from '../../src/nft/contracts/collection.ts'
+import { nftKinds } from '../../src/nft/opening-rules.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import { ASYNC, anotherNftApi, COLLECTION, withNftApi } from '../support/nft-api.ts'
 
@@ -43,7 +43,7 @@ t.test(
     for (const { data } of events.rows) {
       const limit = BigInt(data.reserved.gasLimit)
       t.ok(limit <= rulesOf('amsterdam').transaction, `${limit} gas`)
-      t.equal(nftRules.CollectionDeployRequested(readIntent(data)), null, 'whoever signs accepts it')
+      t.equal(nftKinds.CollectionDeployRequested.rule(readIntent(data)), null, 'whoever signs accepts it')
     }
   },
 )

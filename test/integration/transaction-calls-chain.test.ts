@@ -87,6 +87,7 @@ async function withChain(t: Test, calls: Calls) {
       gasRules: osakaRules,
       forkSince: async () => null,
       refusedByToken: createRefusedByToken(client),
+      kinds: new Map(),
       observedBlock: async () => 0,
     }),
   }

@@ -6,7 +6,7 @@
 import { quoteFees } from '../../src/chain/fees.ts'
 import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { countsNow } from '../../src/chain/transaction-counts.ts'
-import { OPENING_RULES } from '../../src/compose/capabilities.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { Fence } from '../../src/event-log/leases.ts'
@@ -152,13 +152,13 @@ function createSigner(world: World, ports: PortsOf) {
     log,
     rowsOf: createRowsPort(ports),
     walletOf: simulatedWallet,
-    rules: OPENING_RULES,
+    kinds: KINDS,
     keys: world.tagKeys(),
     proveLost: createProveLost({
       keys: world.tagKeys(),
       chainOf: () => ({ client: nodes, confirmations: CONFIRMATIONS }),
     }),
-    swapsOf: () => undefined,
+    settingsOf: () => undefined,
     policyProblems: async () => new Map(),
     policyStreamOf: () => '',
   }
@@ -199,6 +199,7 @@ function createSigner(world: World, ports: PortsOf) {
       emptyGas: async () => EMPTY_TRANSFER_GAS,
       observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),
+      kinds: KINDS,
     }),
   }
   return (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)

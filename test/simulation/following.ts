@@ -179,7 +179,7 @@ function observePorts({ lanes }: World, ports: PortsOf) {
   return {
     reads: createBlockPort(ports, lanes),
     log: createLogPort(ports),
-    effects: new Map(),
+    kinds: new Map(),
     revertReason: async () => 'it reverts',
   }
 }

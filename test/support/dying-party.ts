@@ -10,7 +10,8 @@ import { readMessage } from '../../src/keys/mpc/message.ts'
 import { partyName } from '../../src/keys/mpc/party-names.ts'
 
 const { kind, round } = JSON.parse(process.argv[2] ?? '{}') as { readonly kind: number; readonly round: number }
-const me = partyName(Number(process.env.MPC_PARTY))
+const number = Number(process.env.MPC_PARTY)
+const me = partyName(number)
 
 const openDyingChannel: typeof openChannel = async (options) => {
   const channel = await openChannel(options)
@@ -26,4 +27,8 @@ const openDyingChannel: typeof openChannel = async (options) => {
   }
 }
 
-await runProcess(`mpc-${me}`, (kernel, signal) => startMpcParty(kernel, signal, openDyingChannel), process.env)
+await runProcess(
+  `mpc-party-${number}`,
+  (kernel, signal) => startMpcParty(kernel, signal, openDyingChannel),
+  process.env,
+)

@@ -178,6 +178,7 @@ function createLane(
       neededGas: (transaction) => meanwhile.neededGas(transaction),
       emptyGas: async () => EMPTY_TRANSFER_GAS,
       refusedByToken: async (requests) => requests.map(() => false),
+      kinds: new Map(),
       observedBlock: async () => 0,
     }),
   }

@@ -49,6 +49,7 @@ t.test(
         gasRules: async () => ({ transaction: 50_000_000n }),
         forkSince: async () => null,
         estimateGas: async () => [{ ok: true, gasLimit, newAccount: gasLimit - 21_000n }],
+        kinds: new Map(),
         refusedByToken: async () => [],
         observedBlock: async () => 0,
       } as unknown as ExaminingChain

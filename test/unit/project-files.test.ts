@@ -5,9 +5,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
-import { loginOf } from '../../src/compose/database-roles/logins.ts'
+import { loginNameOf, loginOf } from '../../src/compose/database-roles/logins.ts'
 import { loadConfig, SETTINGS } from '../../src/compose/load-config.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
+import { PROCESS_LIST } from '../../src/core/processes.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 type Service = {
   readonly image?: string
@@ -46,12 +48,27 @@ t.test('each entry point of workers/ is a service, and each of our services star
     t.ok(name === 'api' || existsSync(`${root}workers/${name}.ts`), `${path} has a source file`)
   }
   const commandLines = ['bursar', 'keys', 'jobs', 'recovery', 'mpc'] // Run by an operator, not as services.
-  const entries = readdirSync(`${root}workers`).filter((name) => !commandLines.includes(name.replace(/\.ts$/, '')))
-  t.strictSame(
-    entries.map((name) => `dist/bin/${name.replace(/\.ts$/, '.js')}`).filter((path) => !started.includes(path)),
-    [],
+  const entries = readdirSync(`${root}workers`).map((name) => name.replace(/\.ts$/, ''))
+  matchExactly(
+    t,
+    entries.filter((name) => !commandLines.includes(name)),
+    [...PROCESS_LIST.map(({ kind }) => kind).filter((kind) => kind !== 'api'), 'migrate'].sort(),
   )
-  t.ok(started.includes('dist/bin/api.js'), 'the API is a service')
+  for (const { kind, numbered } of PROCESS_LIST) {
+    const own = ours.filter(([, { command }]) => command?.includes(`dist/bin/${kind}.js`)).map(([name]) => name)
+    matchExactly(t, own, numbered ? [1, 2, 3].map((number) => `${kind}-${number}`) : [kind])
+  }
+  t.end()
+})
+
+t.test('each service gets the secrets of its process, and no other', (t) => {
+  const common = /^(database_url_.+|redis_url|postgres_ca)$/
+  for (const { kind, numbered, secrets: own } of PROCESS_LIST)
+    for (const number of numbered ? ['1', '2', '3'] : [null]) {
+      const name = number === null ? kind : `${kind}-${number}`
+      const given = services[name]?.secrets?.filter((secret) => !common.test(secret)) ?? []
+      matchExactly(t, given.toSorted(), own.map((secret) => secret.replace('<n>', number ?? '')).toSorted())
+    }
   t.end()
 })
 
@@ -149,7 +166,7 @@ t.test('each service has a database user of its own, and the owner of the tables
   const secretOf = (name: string) => readFileSync(`${directory}/${name}`, 'utf8').trim()
   const logins = loadConfig({ DATABASE_LOGINS: secretOf('database_logins') }).database.logins.map(loginOf)
   for (const [name, { environment = {}, secrets: given = [] }] of ours) {
-    const user = name === 'migrate' ? 'owner' : name.replace(/^mpc-|^chain-|^webhook-/, '')
+    const user = name === 'migrate' ? 'owner' : name === 'operator' ? name : loginNameOf(name)
     const secret = `database_url_${user.replace('-', '_')}`
     t.equal(environment.DATABASE_URL_FILE, `/run/secrets/${secret}`)
     t.strictSame(

@@ -10,9 +10,9 @@ import {
   type GuardedSwap,
 } from '../../src/chain/swap-guard.ts'
 import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
+import { swapTargetProblem } from '../../src/swaps/swap-target.ts'
 import type { Intent, SwapIntent } from '../../src/transactions/intent.ts'
 import { swapFailure } from '../../src/transactions/swap-failure.ts'
-import { swapTargetProblem } from '../../src/transactions/swap-target.ts'
 import { fold, golden } from '../support/recorded-transactions.ts'
 
 const at = (digit: string) => `0x${digit.repeat(40)}`
@@ -45,7 +45,7 @@ function problemOf(
   const swap = { ...known.intent.swap, toAsset: asset(DAI), limit: '990', hosted: true } as SwapIntent
   const { data } = encodeGuardedSwap({ ...SWAP, ...call })
   const intent = { ...known.intent, asset: asset(USDC), amount: 1_000n, validUntil: UNTIL, swap, to, data, ...change }
-  return swapTargetProblem({ ...known, intent }, settings)
+  return swapTargetProblem(intent, { swaps: settings })
 }
 
 t.test('a call of the guard is read as it was made, and no other bytes are', async (t) => {

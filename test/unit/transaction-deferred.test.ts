@@ -105,7 +105,7 @@ t.test('a call that succeeds with its least gas less the margin is not estimated
     const { to, gas } = asked as { to: string; gas: string }
     return to === '0xenough' && gas === '0x186a0' ? { ok: true, value: '0x' } : says('execution reverted')
   })
-  const promised = { sold: null, bought: null, most: 1n, least: 1n }
+  const promise = async () => null
   const requests = [call('0xenough'), call('0xmore'), call('0xenough', { sinceBlock: 101 }), request('0xplain')]
   t.strictSame(await createEstimateGas(oneNode(client), noCode, osakaPlainGas)(requests), [
     { ok: true, gasLimit: 120_000n },
@@ -118,7 +118,7 @@ t.test('a call that succeeds with its least gas less the margin is not estimated
     asked.slice(1),
     ['0xmore', '0xenough', '0xplain'].map((to) => `eth_estimateGas ${to}`),
   )
-  await createEstimateGas(oneNode(client), noCode, osakaPlainGas)([call('0xenough', { promised })])
+  await createEstimateGas(oneNode(client), noCode, osakaPlainGas)([call('0xenough', { promise })])
   t.equal(bodies[2]?.[1]?.method, 'eth_estimateGas', 'what a call must give is checked after its estimate')
 })
 

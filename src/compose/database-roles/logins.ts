@@ -7,6 +7,7 @@ import { escapeIdentifier, escapeLiteral, type Pool } from 'pg'
 import type { LoginName } from '../../config/database.ts'
 import { type DatabaseRole, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
+import { PROCESS_LIST, processNamed } from '../../core/processes.ts'
 
 export type DatabaseLogin = {
   readonly user: string
@@ -29,13 +30,22 @@ function loginUser(name: LoginName): string {
 
 export function loginOf({ name, password }: { readonly name: LoginName; readonly password: string }): DatabaseLogin {
   const user = loginUser(name)
-  return isParty(name)
-    ? { user, password, roles: ['party'], process: `mpc-${name}` }
-    : { user, password, roles: [name] }
+  const number = /-(\d+)$/.exec(name)?.[1]
+  if (number === undefined) return { user, password, roles: [name as DatabaseRole] }
+  const role = name.slice(0, -number.length - 1) as DatabaseRole
+  const kind = PROCESS_LIST.find(({ databaseRole }) => databaseRole === role)?.kind ?? role
+  return { user, password, roles: [role], process: `${kind}-${number}` }
 }
 
-function isParty(name: LoginName): name is `party-${number}` {
-  return name.startsWith('party-')
+/**
+ * The name that a process has in DATABASE_LOGINS.
+ *
+ * @throws Error for a name that no process has
+ */
+export function loginNameOf(processName: string): LoginName {
+  const declared = processNamed(processName)
+  if (declared === undefined) throw new Error(`no process has the name ${processName}`)
+  return processName.replace(declared.kind, declared.databaseRole) as LoginName
 }
 
 /**

@@ -2,64 +2,42 @@
 
 import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
 import type { RowDeclaration } from '../../core/declaration.ts'
+import { PROCESS_LIST, type ProcessRights } from '../../core/processes.ts'
 import type { Table } from '../../core/registry.ts'
 import { STREAMS, TASK_NAMES } from '../../declarations.ts'
 import { ALL_AGGREGATES } from '../capabilities.ts'
 
-type RoleTerms = {
+type RoleTerms = Pick<ProcessRights, 'leases' | 'checkpoints' | 'queues' | 'sessions' | 'requests' | 'locks'> & {
   /** Rows that an append includes besides those derived from its events. */
   readonly rows: readonly Table[]
-  /** Patterns of LIKE. */
-  readonly leases: readonly string[]
   /** The names under which it writes heartbeats: patterns of LIKE. */
   readonly processes: readonly string[]
-  /** The names of its checkpoints. */
-  readonly checkpoints?: readonly string[]
-  /** Whether it uses the queues, when those are in PostgreSQL. */
-  readonly queues: boolean
-  /** Whether it may see the transactions that delay readers of the log. */
-  readonly sessions?: true
-  /** Whether it counts the requests of API keys. */
-  readonly requests?: true
-  /** Functions that take advisory locks. */
-  readonly locks?: readonly ('lock_checkpoints()' | 'try_lock_rotations()')[]
 }
 
-export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
-  api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true, sessions: true, requests: true },
-  dispatcher: {
-    rows: [],
-    leases: ['dispatcher', 'sweeper', ...TASK_NAMES],
-    processes: ['dispatcher'],
-    checkpoints: ['dispatcher'],
-    queues: true,
-  },
-  signer: {
-    rows: [],
-    leases: ['sign-%', 'mpc-pool'],
-    processes: ['signer'],
-    queues: true,
-    locks: ['try_lock_rotations()'],
-  },
-  submitter: { rows: [], leases: ['submit-%'], processes: ['submitter'], queues: true },
-  follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
-  auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false, locks: ['lock_checkpoints()'] },
-  sender: {
-    rows: [],
-    leases: ['webhook-%', 'webhooks'],
-    processes: ['webhook-sender'],
-    checkpoints: ['webhooks'],
-    queues: true,
-  },
-  party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false, locks: ['try_lock_rotations()'] },
-  operator: {
-    rows: ['idempotency_keys'],
-    leases: [],
-    processes: [],
-    queues: true,
-    sessions: true,
-    locks: ['lock_checkpoints()', 'try_lock_rotations()'],
-  },
+const OF_REQUESTS: readonly Table[] = ['idempotency_keys']
+
+/** The operator commands accept requests too, and take no lease. */
+const OPERATOR: RoleTerms = {
+  rows: OF_REQUESTS,
+  leases: [],
+  processes: [],
+  queues: true,
+  sessions: true,
+  locks: ['lock_checkpoints()', 'try_lock_rotations()'],
+}
+
+export const ROLE_TERMS = {
+  ...Object.fromEntries(PROCESS_LIST.map((declared) => [declared.databaseRole, termsOf(declared)])),
+  operator: OPERATOR,
+} as Readonly<Record<DatabaseRole, RoleTerms>>
+
+function termsOf({ kind, numbered, rights }: (typeof PROCESS_LIST)[number]): RoleTerms {
+  return {
+    ...rights,
+    rows: rights.acceptsRequests ? OF_REQUESTS : [],
+    leases: rights.repeatsTasks ? [...rights.leases, ...TASK_NAMES] : rights.leases,
+    processes: [numbered ? `${kind}-%` : kind],
+  }
 }
 
 export type RoleRights = {

@@ -1,4 +1,5 @@
 /** Problems other than lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
+import { PROCESS_LIST } from '../../core/processes.ts'
 import type { QueueName } from '../../core/registry.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
@@ -17,8 +18,6 @@ import { judgeSubmitters } from './judge-submitters.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { ProcessNow, ServiceFacts } from './service-facts.ts'
 
-/** Processes that must always be running. */
-const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
 /** Older rows belong to replaced processes; the next process that stops deletes them. */
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
@@ -60,8 +59,14 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
 }
 
 function judgeProcesses({ processes, webhooks }: ServiceFacts, { parties }: ServiceContext): Finding[] {
-  const senders = webhooks.webhooks.length > 0 ? [WEBHOOK_SENDER] : []
-  const names = [...PROCESSES, ...senders, ...parties.map((number) => `mpc-party-${number}`)]
+  const isNeeded = {
+    always: true,
+    'for webhooks': webhooks.webhooks.length > 0,
+    'for mpc wallets': parties.length > 0,
+  }
+  const names = PROCESS_LIST.filter(({ needed }) => isNeeded[needed]).flatMap(({ kind, numbered }) =>
+    numbered ? parties.map((number) => `${kind}-${number}`) : [kind],
+  )
   return names.flatMap((name): Finding[] => {
     const own = processes.filter(({ process }) => process === name)
     const last = own.toSorted((a, b) => a.silentMs - b.silentMs)[0]

@@ -9,21 +9,16 @@ import { decodeRevert } from '../chain/revert-reason.ts'
 import { GUARD_ADDRESS, readGuardProblem } from '../chain/swap-guard.ts'
 import { BursarError } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { Call } from './build-call.ts'
+import type { Call } from '../transactions/build-call.ts'
+import type { Intent } from '../transactions/intent.ts'
+import type { BrokenPromise, PromiseCheck } from '../transactions/kind-rules.ts'
 
 /** Base units; contracts, `null` for the native currency. */
-export type Promised = {
+type Promised = {
   readonly sold: string | null
   readonly bought: string | null
   readonly most: bigint
   readonly least: bigint
-}
-
-/** Nothing is known where no node could simulate the call: it is retried later. */
-export type BrokenPromise = {
-  readonly ok: false
-  readonly code: 'execution_reverted' | 'could_not_simulate'
-  readonly reason: string
 }
 
 type CallToRehearse = {
@@ -34,13 +29,17 @@ type CallToRehearse = {
   readonly sinceBlock: number
 }
 
-/** @returns why the call must not be signed, for now or permanently; `null` when it keeps the promise */
-export async function brokenPromise(client: RpcReader, request: CallToRehearse): Promise<BrokenPromise | null> {
-  try {
-    return await rehearsed(client, request)
-  } catch (error) {
-    if (!(error instanceof BursarError)) throw error
-    return broken('could_not_simulate', error.message)
+/** The check of a swap by call data of others, or through the guard; `null` for any other swap. */
+export function promiseOfSwap({ from, swap, asset, amount }: Intent, call: Call): PromiseCheck | null {
+  if (swap === undefined || (swap.hosted !== true && !sameHex(call.to, GUARD_ADDRESS))) return null
+  const promised = { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) }
+  return async (client, sinceBlock) => {
+    try {
+      return await rehearsed(client, { from, call, promised, sinceBlock })
+    } catch (error) {
+      if (!(error instanceof BursarError)) throw error
+      return broken('could_not_simulate', error.message)
+    }
   }
 }
 

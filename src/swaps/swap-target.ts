@@ -3,25 +3,17 @@
  * its own: no quote, and no process that accepts swaps, decides where the money goes. Pure.
  */
 import { approvedSpender } from '../chain/erc20.ts'
-import type { SwapSettings } from '../chain/settings.ts'
+import type { ChainSettings, SwapSettings } from '../chain/settings.ts'
 import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
+import type { Intent } from '../transactions/intent.ts'
 import { guardedSwapProblem } from './guarded-swap.ts'
-import type { Intent } from './intent.ts'
 import { routedSwapProblem } from './routed-swap.ts'
-import { type KnownTransaction, newestAttempt } from './state.ts'
 
-/**
- * Why a recorded transaction must not be signed; `null` for one that goes to an exchange of the settings, and for
- * everything that is no swap. A cancellation calls nothing.
- *
- * @param swaps the settings of its chain; `undefined` where swaps are not configured
- */
-export function swapTargetProblem(transaction: KnownTransaction, swaps: SwapSettings | undefined): string | null {
-  const { type, intent, cancellationRequested } = transaction
-  if (cancellationRequested || newestAttempt(transaction)?.purpose === 'cancel') return null
-  if (type === 'SWAP') return calledProblem(intent, swaps)
-  if (type !== 'APPROVAL') return null
+type Settings = Pick<ChainSettings, 'swaps'> | undefined
+
+/** Why an approval must not be signed; `null` for one of an exchange of the settings. */
+export function approvalTargetProblem(intent: Intent, { swaps }: Settings = {}): string | null {
   const spender = intent.amount === 0n ? approvedSpender(intent.data ?? '') : null
   if (spender === null) return 'it approves a swap, but is no call of approve(address,uint256) without value'
   return has(swapSpenders(swaps), spender)
@@ -29,7 +21,12 @@ export function swapTargetProblem(transaction: KnownTransaction, swaps: SwapSett
     : `it lets ${spender} spend, which is no exchange of SWAP_VENUES of this process, nor its guard for SWAP_API_TARGETS`
 }
 
-function calledProblem(intent: Intent, swaps: SwapSettings | undefined): string | null {
+/**
+ * Why a swap must not be signed; `null` for one that goes to an exchange of the settings and does what its event says.
+ *
+ * @param chain the settings of its chain
+ */
+export function swapTargetProblem(intent: Intent, { swaps }: Settings = {}): string | null {
   const { to, swap } = intent
   if (swaps === undefined || !has(swapTargets(swaps), to))
     return `its swap calls ${to}, which SWAP_VENUES, WRAPPED_NATIVE and SWAP_API_TARGETS of this process do not name`
