@@ -227,9 +227,12 @@ export default {
     },
     {
       name: 'only-the-edges-know-ethers',
-      comment: 'The domain speaks in addresses, hashes and base units of its own.',
+      comment:
+        'The domain speaks in addresses, hashes and base units of its own. A capability knows its contracts in its folder contracts/.',
       severity: 'error',
-      from: { pathNot: ['^src/(chain|keys|contracts|sandbox)/', '^test/', '^scripts/'] },
+      from: {
+        pathNot: ['^src/(chain|keys|sandbox)/', '^src/contracts/', '^src/[^/]+/contracts/', '^test/', '^scripts/'],
+      },
       to: { path: '(^|/)node_modules/ethers/' },
     },
     {

@@ -14,7 +14,16 @@ const GETH = { module: 'github.com/ethereum/go-ethereum/cmd/geth', version: 'v1.
 /** Its node needs a newer Node than the service. */
 const HARDHAT = { version: '3.18.0', node: '22' }
 const RECORD = 'test/node-runs.json'
-const INPUTS = ['src/chain', 'src/transactions', 'src/contracts', 'test/nodes', 'test/e2e', 'scripts/node-tests.mjs']
+const INPUTS = [
+  'src/chain',
+  'src/transactions',
+  'src/contracts',
+  'src/nft/contracts',
+  'src/swaps/contracts',
+  'test/nodes',
+  'test/e2e',
+  'scripts/node-tests.mjs',
+]
 /** Made from other inputs. */
 const NO_INPUTS = /^src\/contracts\/artifacts\//
 const TIMEOUT_S = 600

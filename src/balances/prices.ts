@@ -1,9 +1,9 @@
 /** Maintains the table of prices from the Chainlink feeds of a chain. The row of a stale price is deleted. */
 import type { ChainClient } from '../chain/client-set.ts'
-import { type Price, readPrices } from '../chain/price-feeds.ts'
 import type { Context } from '../context.ts'
 import { toInstant } from '../core/ids.ts'
 import { formatAmount } from '../core/money.ts'
+import { type Price, readPrices } from './price-feeds.ts'
 
 /** Feeds of volatile assets update hourly, those of stable coins daily, sometimes a little late. */
 export const MAX_PRICE_AGE_MS = 25 * 60 * 60 * 1_000

@@ -1,10 +1,13 @@
 /**
- * The custom errors that are always decoded when a contract reverts: one ABI for each standard and for each contract of
- * Bursar.
+ * The custom errors that are always decoded when a contract reverts: those of ERC-6093, and of each compiled contract of
+ * Bursar, whichever capability deploys it.
  */
-import { Interface } from 'ethers/abi'
-import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from './nft-artefact.ts'
-import { EXECUTOR_ABI } from './swap-guard-artefact.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { Interface, type JsonFragment } from 'ethers/abi'
+
+const ARTEFACTS = new URL('../contracts/artifacts/', import.meta.url)
+/** Contracts of the demo are not ours to explain. */
+const OURS = /^Bursar.+\.json$/
 
 const ERC6093 = new Interface([
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
@@ -31,11 +34,14 @@ const ERC6093 = new Interface([
 ])
 
 /** The first ABI that knows a selector decodes it. Each includes Solidity's two built-in errors. */
-export const KNOWN_ERRORS: readonly Interface[] = [
-  ERC6093,
-  COLLECTION_ABI.ERC721,
-  COLLECTION_ABI.ERC1155,
-  FACTORY_ABI,
-  STEP_FACTORY_ABI,
-  EXECUTOR_ABI,
-]
+export const KNOWN_ERRORS: readonly Interface[] = [ERC6093, new Interface(ownErrors())]
+
+function ownErrors(): readonly JsonFragment[] {
+  const files = readdirSync(ARTEFACTS).filter((file) => OURS.test(file))
+  return files.flatMap((file) => {
+    const { abi } = JSON.parse(readFileSync(new URL(file, ARTEFACTS), 'utf8')) as {
+      readonly abi: readonly JsonFragment[]
+    }
+    return abi.filter(({ type }) => type === 'error')
+  })
+}

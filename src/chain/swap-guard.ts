@@ -5,9 +5,9 @@
 import type { Result } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
+import { type ContractRequest, DEPLOYMENT_PROXY } from './deployment-proxy.ts'
 import { readData } from './hex.ts'
 import { type RpcReader, resultValue } from './json-rpc.ts'
-import { type ContractRequest, DEPLOYMENT_PROXY } from './nft-collection.ts'
 import { CODE_WITHOUT_ADDRESS, GUARD_ABI, GUARD_CREATION_CODE } from './swap-guard-artefact.ts'
 import type { ContractCallData } from './swap-router.ts'
 

@@ -18,6 +18,7 @@ import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
+import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { policies } from '../policies/capability.ts'
 import type { PastSource } from '../policies/past.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
@@ -94,6 +95,7 @@ export const KINDS: RulesOfKinds = new Map(
 export const PAST: PastSource = {
   standing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.standing)),
   passing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.passing)),
+  mintedTo,
   schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
   swapSpenders,
 }

@@ -6,6 +6,7 @@ import { gathering } from '../core/gathering.ts'
 import { roomIn } from '../core/spend-limits.ts'
 import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
+import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { COLLECTIONS_AT } from '../nft/sql.ts'
 import type { CompiledPolicy } from '../policies/compile.ts'
 import type { RuleReservation } from '../policies/count-limit.ts'
@@ -72,6 +73,7 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
     },
     ownAmong: createOwnAmong({ pool, chains }),
     collectionsAmong: (...asked) => collectionsAmong(pool, ...asked),
+    mintedTo,
     isSwapSpender(chainId, address) {
       const known = spenders.get(chainId) ?? lowerSet(swapSpenders(chainOf(chainId).settings.swaps))
       spenders.set(chainId, known)

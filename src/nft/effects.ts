@@ -3,12 +3,12 @@
  * the expected contract. Pure.
  */
 import { addressWord } from '../chain/hex.ts'
-import { readMinted, readTransferred, type TokenTo } from '../chain/nft-calls.ts'
-import { isDeployment } from '../chain/nft-collection.ts'
-import { COLLECTION_DEPLOYED_TOPIC, parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from '../chain/nft-logs.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
 import type { EffectRule } from '../transactions/kind-rules.ts'
+import { isDeployment } from './contracts/collection.ts'
+import { COLLECTION_DEPLOYED_TOPIC, parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from './contracts/logs.ts'
+import { readMinted, readTransferred, type TokenTo } from './contracts/read-calls.ts'
 import type { nft } from './declaration.ts'
 
 type Log = { readonly address: string; readonly topics: readonly string[]; readonly data: string }

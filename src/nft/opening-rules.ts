@@ -1,20 +1,16 @@
 /** What the transactions of NFTs may be: calls of the functions that this service makes, without an amount. Pure. */
-import { EARLIER_FACTORIES, isEarlierCreation } from '../chain/earlier-factories.ts'
-import { deploysFactory } from '../chain/ensure-factory.ts'
+
+import { DEPLOYMENT_PROXY } from '../chain/deployment-proxy.ts'
 import { addressWord } from '../chain/hex.ts'
-import { callsFunction } from '../chain/nft.ts'
-import {
-  createImplementation,
-  DEPLOYMENT_PROXY,
-  FACTORY_ADDRESS,
-  isDeployment,
-  STEP_FACTORY_ADDRESS,
-} from '../chain/nft-collection.ts'
 import type { SubjectType } from '../core/registry.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
 import type { KindsOf } from '../transactions/kind-rules.ts'
 import { callWithoutValue } from '../transactions/opening-rules.ts'
+import { createImplementation, FACTORY_ADDRESS, isDeployment, STEP_FACTORY_ADDRESS } from './contracts/collection.ts'
+import { EARLIER_FACTORIES, isEarlierCreation } from './contracts/earlier-factories.ts'
+import { callsFunction } from './contracts/encode-calls.ts'
+import { deploysFactory } from './contracts/ensure-factory.ts'
 import type { nft } from './declaration.ts'
 import { nftEffects } from './effects.ts'
 

@@ -18,6 +18,7 @@ export type FactSources = {
     contracts: readonly string[],
   ) => Promise<ReadonlySet<string>>
   readonly isSwapSpender: Facts['isSwapSpender']
+  readonly mintedTo: Facts['mintedTo']
 }
 
 export type KnownAssets = {
@@ -59,6 +60,7 @@ export async function judgedNow(
     isOwn: (address) => asked.own && own.has(address),
     isCollection: (_chainId, contract) => collections.has(contract),
     isSwapSpender: sources.isSwapSpender,
+    mintedTo: sources.mintedTo,
   }
   for (;;) {
     const request = read(facts)

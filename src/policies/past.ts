@@ -67,6 +67,7 @@ export type PastSource = Required<PastWords> & {
   readonly schemas: ReadonlyMap<string, EventSchemas<string>>
   /** Contracts that a swap may let take the sold token. */
   readonly swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[]
+  readonly mintedTo: Facts['mintedTo']
 }
 
 export type PastStep =
@@ -132,7 +133,7 @@ export function createPast(
     const priceOf = (assetId: string) =>
       aged(recorded(assetId) ?? (policy?.prices === undefined || isAnyPrice ? known.priceOf(assetId) : null))
     const tags = policy?.tags ?? (walletId === null ? [] : known.walletOf(walletId).tags) ?? []
-    return { ...known.facts, actor, tags, priceOf }
+    return { ...known.facts, mintedTo: source.mintedTo, actor, tags, priceOf }
   }
 
   function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {

@@ -3,7 +3,6 @@
  * whatever the kind of the event is called. Pure.
  */
 
-import { readMinted } from '../chain/nft-calls.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { apiKeyOf } from '../core/messages.ts'
 import type { Opening } from '../core/registry.ts'
@@ -143,9 +142,9 @@ function approvalIntents(data: OpeningIntent, facts: Facts): readonly Intent[] {
 /** Recipients of one mint, each judged. */
 const MAX_RECIPIENTS = 64
 
-function mintIntents(data: OpeningIntent, { isOwn }: Facts): readonly Intent[] {
+function mintIntents(data: OpeningIntent, { isOwn, mintedTo }: Facts): readonly Intent[] {
   const called = { actions: ['nft_mint'], ...calledBy(data) } as const
-  const recipients = [...new Set(readMinted(data.data ?? '0x').map(({ to }) => to))]
+  const recipients = [...new Set(mintedTo(data.data ?? '0x'))]
   if (recipients.length === 0 || recipients.length > MAX_RECIPIENTS) return [intentOf({ ...called, recipient: ANY })]
   return recipients.map((recipient) => intentOf({ ...called, recipient, isToOwnWallet: isOwn(recipient) }))
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { AbiCoder, type InterfaceAbi } from 'ethers/abi'
 import { getCreate2Address } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
-import { DEPLOYMENT_PROXY } from '../chain/nft-collection.ts'
+import { DEPLOYMENT_PROXY } from '../chain/deployment-proxy.ts'
 import { callRpc } from './rpc.ts'
 
 export type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string }

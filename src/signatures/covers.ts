@@ -4,8 +4,9 @@
  *
  * An existing signature is no objection: an interrupted attempt is repeated, and gives nobody more than the log has.
  */
-import { isCollectionDomain } from '../chain/nft-voucher.ts'
+
 import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts'
+import { isOwnDomain } from '../keys/own-domain.ts'
 import { sameTypedData } from '../keys/same-typed-data.ts'
 import type { TypedData } from '../keys/signer.ts'
 import type { SignatureState } from './state.ts'
@@ -33,8 +34,7 @@ export function coversSignature(state: SignatureState, asked: AskedSignature): C
   // The API refuses such data; a record from elsewhere is not signed either.
   if (typedData.domain.chainId !== undefined && typedData.domain.chainId !== chainId)
     return notCovered('the typed data is for another chain than the wallet')
-  if (isCollectionDomain(typedData.domain))
-    return notCovered('the typed data is for a collection, and not a voucher of it')
+  if (isOwnDomain(typedData.domain)) return notCovered('the typed data is for a collection, and not a voucher of it')
   return COVERED
 }
 

@@ -2,7 +2,7 @@
  * Accepts the request to sign a message or typed data: validates all of it, then records it with its digest, in one
  * append. A refused request leaves no trace. No key is needed or available here.
  */
-import { isCollectionDomain } from '../chain/nft-voucher.ts'
+
 import type { Context } from '../context.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
@@ -18,6 +18,7 @@ import { LimitReached, WalletGuardRefused } from '../event-log/append.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { eip191Digest } from '../keys/eip191.ts'
 import { eip712Digest } from '../keys/eip712.ts'
+import { isOwnDomain } from '../keys/own-domain.ts'
 import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { signatureAggregate } from './aggregate.ts'
 import type { SignatureRequested, SignedTypedData, TypedDataSignatureRequested } from './events.ts'
@@ -99,7 +100,7 @@ async function requireHarmless(
 ): Promise<void> {
   const { verifyingContract } = typedData.domain
   const isForCollection =
-    isCollectionDomain(typedData.domain) ||
+    isOwnDomain(typedData.domain) ||
     (verifyingContract !== undefined && (await ctx.isManaged(chainId, verifyingContract)))
   if (isForCollection) {
     const rule = `The domain is that of a collection${verifyingContract === undefined ? '' : `, ${verifyingContract}`}: create, redeem and revoke vouchers with the NFT routes.`

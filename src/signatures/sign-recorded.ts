@@ -4,10 +4,11 @@
  * Invariant: only recorded data is signed, a signature is recorded only when the wallet's address is recovered from it
  * and the recorded digest, and the first one is kept: a repeated job changes nothing.
  */
-import { isCollectionDomain } from '../chain/nft-voucher.ts'
+
 import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
 import { type Opened, requireSound } from '../event-log/load-checked.ts'
+import { isOwnDomain } from '../keys/own-domain.ts'
 import { recoverSigner } from '../keys/recover-signer.ts'
 import { SignatureMismatch } from '../keys/signature-mismatch.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
@@ -48,7 +49,7 @@ export async function signRecorded(
     throw new WalletUnfit(`${signatureId} was not recorded for wallet ${walletId}.`)
   }
   // The API refuses them; one from an earlier version or from elsewhere is not signed either.
-  if (state.type === 'typed_data' && isCollectionDomain(state.wish.typedData.domain))
+  if (state.type === 'typed_data' && isOwnDomain(state.wish.typedData.domain))
     throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
   const problem = await problems.signature({ id: signatureId, opened, state })
   if (problem !== null) throw new WalletUnfit(`${signatureId} does not match the event log: ${problem}.`)

@@ -5,7 +5,7 @@
 import { GAS_BOUNDS } from '../chain/forks.ts'
 import type { RpcReader, RpcRequest } from '../chain/json-rpc.ts'
 import type { BlockTag } from '../chain/multicall.ts'
-import { type PoolAnswer, type PoolQuestion, poolAnswers, poolRequest, UNASKED } from '../chain/pool-reads.ts'
+import { type PoolAnswer, type PoolQuestion, poolAnswers, poolRequest, UNASKED } from './contracts/pool-reads.ts'
 import { type AskedEdge, bestOf, type Edge, questionOf, readEdge, type Way } from './edges.ts'
 
 export type PoolsQuestion = {

@@ -3,9 +3,9 @@
  * addresses are the same on every chain.
  */
 import type { Pool } from 'pg'
+import { contractGas } from '../chain/deployment-proxy.ts'
 import { readData } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
-import { contractGas } from '../chain/nft-gas.ts'
 import { deployGuard as guardDeployment, readGuardProblem } from '../chain/swap-guard.ts'
 import { ChainRefused, NotFound } from '../core/errors.ts'
 import type { Accept } from '../event-log/accept.ts'

@@ -2,8 +2,9 @@
  * The exchanges of one token for another that a quote may use, in the order in which they are asked: the pools of the
  * pair itself, and for each token between, the pools of both hops. Pure.
  */
-import { type AskedPool, MAX_POOLS_PER_CALL, type PoolAnswer } from '../chain/pool-reads.ts'
+
 import { PPM, sqrtPriceOfWord } from '../chain/swap-reads.ts'
+import { type AskedPool, MAX_POOLS_PER_CALL, type PoolAnswer } from './contracts/pool-reads.ts'
 import { type Curve, curveOf, type Point, pairCurve } from './curve.ts'
 import type { Price } from './impact.ts'
 import { betweenTokens, type Market, type Pair } from './market.ts'

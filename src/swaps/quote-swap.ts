@@ -4,7 +4,6 @@
  */
 
 import type { ChainClient } from '../chain/client-set.ts'
-import type { ExactTokens } from '../chain/exact-tokens.ts'
 import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import { toInstant } from '../core/ids.ts'
@@ -13,6 +12,7 @@ import { findPayer } from '../transactions/prepare-transaction.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'
 import { requireActive } from '../wallets/require-active.ts'
 import { askSource, type HostedSource, type HostedSwap, takeOffer } from './ask-source.ts'
+import type { ExactTokens } from './contracts/exact-tokens.ts'
 import type { SwapTerms } from './events.ts'
 import type { Feeds } from './feeds.ts'
 import { type FoundRoutes, findRoutes } from './find-route.ts'

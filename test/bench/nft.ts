@@ -7,14 +7,14 @@ import { sha256 } from 'ethers/crypto'
 import { toUtf8Bytes } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
 import pg from 'pg'
-import { encodeMint, encodeMintBatch } from '../../src/chain/nft.ts'
 import {
   type CollectionConfig,
   collectionSalt,
   deployCollection,
   predictCollectionAddress,
-} from '../../src/chain/nft-collection.ts'
-import { deployGas, mintGas } from '../../src/chain/nft-gas.ts'
+} from '../../src/nft/contracts/collection.ts'
+import { encodeMint, encodeMintBatch } from '../../src/nft/contracts/encode-calls.ts'
+import { deployGas, mintGas } from '../../src/nft/contracts/gas.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { OSAKA } from '../support/gas.ts'
 import { untilQuiet } from './accept.ts'

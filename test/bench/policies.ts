@@ -101,7 +101,14 @@ async function checked(bench: string, policy: CompiledPolicy | null, aim: number
         return policy
       },
     },
-    facts: { tagsOf: async () => TAGGED, tokenOf: none, isOwn: none, isCollection: none, isSwapSpender: () => false },
+    facts: {
+      tagsOf: async () => TAGGED,
+      tokenOf: none,
+      isOwn: none,
+      isCollection: none,
+      isSwapSpender: () => false,
+      mintedTo: () => [],
+    },
     ...{ counted: null, times: null },
   }
   const data = openingData()

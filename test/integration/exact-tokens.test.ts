@@ -1,8 +1,8 @@
 /** Which tokens are known to move exactly what they are told to. */
 import t from 'tap'
-import { createExactTokens } from '../../src/chain/exact-tokens.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { createExactTokens } from '../../src/swaps/contracts/exact-tokens.ts'
 import { withExchanges } from '../support/exchanges.ts'
 import { ALICE } from '../support/swap-stage.ts'
 import { deploySwitchToken } from '../support/switch-token.ts'

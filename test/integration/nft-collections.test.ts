@@ -1,15 +1,11 @@
 /** Collections over HTTP on a real PostgreSQL: records, responses, refusals. */
 
 import t from 'tap'
-import {
-  collectionSalt,
-  DEPLOYMENT_PROXY,
-  FACTORY_ADDRESS,
-  predictCollectionAddress,
-} from '../../src/chain/nft-collection.ts'
+import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { collectionSalt, FACTORY_ADDRESS, predictCollectionAddress } from '../../src/nft/contracts/collection.ts'
 import { digestOf } from '../../src/nft/metadata/cid.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
 import { watchWallet } from '../../src/wallets/watch-wallet.ts'

@@ -1,7 +1,6 @@
 /** A collection's contract has the predicted address, the given configuration, and belongs only to its owner. */
 import t from 'tap'
-import { ensureFactory } from '../../src/chain/ensure-factory.ts'
-import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
+import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from '../../src/nft/contracts/artefact.ts'
 import {
   type CollectionConfig,
   collectionSalt,
@@ -15,7 +14,8 @@ import {
   predictCollectionAddress,
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
-} from '../../src/chain/nft-collection.ts'
+} from '../../src/nft/contracts/collection.ts'
+import { ensureFactory } from '../../src/nft/contracts/ensure-factory.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
 

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ensureFactory } from '../../src/chain/ensure-factory.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
+import { collectionSalt, deployCollection } from '../../src/nft/contracts/collection.ts'
 import {
   encodeFreeze,
   encodeMintBatch,
@@ -11,9 +11,9 @@ import {
   encodeSafeBatchTransfer,
   encodeSafeTransfer,
   encodeSetTokenDigest,
-} from '../../src/chain/nft.ts'
-import { collectionSalt, deployCollection } from '../../src/chain/nft-collection.ts'
-import { deployGas, freezeGas, mintGas, tokenUpdateGas, transferGas } from '../../src/chain/nft-gas.ts'
+} from '../../src/nft/contracts/encode-calls.ts'
+import { ensureFactory } from '../../src/nft/contracts/ensure-factory.ts'
+import { deployGas, freezeGas, mintGas, tokenUpdateGas, transferGas } from '../../src/nft/contracts/gas.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { GAS_MARGIN_PERCENT } from '../../src/transactions/estimate-gas.ts'
 import { withAnvil } from '../support/anvil.ts'

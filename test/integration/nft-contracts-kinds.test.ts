@@ -8,8 +8,8 @@ import {
   encodeMintBatch,
   encodeSafeBatchTransfer,
   encodeSetTokenDigest,
-} from '../../src/chain/nft.ts'
-import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
+} from '../../src/nft/contracts/encode-calls.ts'
+import { voucherTypedData } from '../../src/nft/contracts/voucher.ts'
 import { digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { encodeRedeem } from '../support/redeem-call.ts'
 

@@ -2,9 +2,9 @@
 import { sha256 } from 'ethers/crypto'
 import { toUtf8Bytes } from 'ethers/utils'
 import t from 'tap'
-import { encodeMintBatch } from '../../src/chain/nft.ts'
-import type { TokenStandard } from '../../src/chain/nft-collection.ts'
-import { parseNftTransferLog } from '../../src/chain/nft-logs.ts'
+import type { TokenStandard } from '../../src/nft/contracts/collection.ts'
+import { encodeMintBatch } from '../../src/nft/contracts/encode-calls.ts'
+import { parseNftTransferLog } from '../../src/nft/contracts/logs.ts'
 import { cidOfDigest } from '../../src/nft/metadata/cid.ts'
 import { type Collection, digestOf, type NftChain, strangerOf, withNftChain } from '../support/nft-chain.ts'
 

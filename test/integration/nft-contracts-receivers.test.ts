@@ -5,7 +5,7 @@ import {
   encodeMintBatch,
   encodeSafeBatchTransfer,
   encodeSafeTransfer,
-} from '../../src/chain/nft.ts'
+} from '../../src/nft/contracts/encode-calls.ts'
 import { type Collection, digestOf, type NftChain, strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 

@@ -2,7 +2,7 @@
 import type { Interface } from 'ethers/abi'
 import { id as keccakText } from 'ethers/hash'
 import t from 'tap'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
 import { digestOf, withNftChain } from '../support/nft-chain.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 

@@ -1,12 +1,12 @@
 /** Where collections are deployed: by the rules of the chain, and by what stands there. */
 import t from 'tap'
+import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { rulesOf } from '../../src/chain/forks.ts'
 import {
-  DEPLOYMENT_PROXY,
   FACTORY_ADDRESS,
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
-} from '../../src/chain/nft-collection.ts'
+} from '../../src/nft/contracts/collection.ts'
 import { nftKinds } from '../../src/nft/opening-rules.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import { ASYNC, anotherNftApi, COLLECTION, withNftApi } from '../support/nft-api.ts'

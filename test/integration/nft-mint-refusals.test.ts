@@ -1,6 +1,6 @@
 /** Mints that are refused, warned about or replayed, on a real PostgreSQL: with the reason, and without a trace. */
 import t from 'tap'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { told } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'

@@ -1,8 +1,8 @@
 /** Mints over HTTP on a real PostgreSQL: numbers, outcomes, and the fold of the log. */
 import t from 'tap'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
 import { told } from '../support/client.ts'

@@ -1,8 +1,8 @@
 /** Token holders according to a real chain: after any move, and after a reorg. */
 import t, { type Test } from 'tap'
-import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/nft/contracts/encode-calls.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'

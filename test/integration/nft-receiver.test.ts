@@ -1,8 +1,8 @@
 /** Whether contracts on a real chain can receive tokens. */
 import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
-import { createCanReceive, type Delivery } from '../../src/chain/nft-receiver.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { createCanReceive, type Delivery } from '../../src/nft/contracts/receiver.ts'
 import { strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 

@@ -1,9 +1,9 @@
 /** Transfers of tokens from wallets on a real chain: accepted ones happen once, impossible ones are refused. */
 import t, { type Test } from 'tap'
-import { encodeErc721Transfer } from '../../src/chain/nft.ts'
-import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { FACTORY_ADDRESS } from '../../src/nft/contracts/collection.ts'
+import { encodeErc721Transfer } from '../../src/nft/contracts/encode-calls.ts'
 import type { Reply } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'

@@ -1,10 +1,10 @@
 /** Who got the token of a voucher, over HTTP on a real PostgreSQL: by the log of its contract, whoever holds it later. */
 import t, { type Test } from 'tap'
 import type { Block } from '../../src/chain/blocks.ts'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import type { TokenMove } from '../../src/nft/ownership/events.ts'
 import { createEarlierUses } from '../../src/nft/tokens/earlier-uses.ts'

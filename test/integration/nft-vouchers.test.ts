@@ -1,9 +1,9 @@
 /** Vouchers and token updates over HTTP on a real PostgreSQL: refusals, effects, and the fold of the log. */
 import { verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
 import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { signVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'

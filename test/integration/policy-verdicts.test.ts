@@ -1,7 +1,9 @@
 /** One verdict: what the accept lets through, what a simulation says before, and what a test on the past says of the same requests. */
+
 import fc from 'fast-check'
 import t from 'tap'
 import { LimitReached } from '../../src/event-log/append.ts'
+import { mintedTo } from '../../src/nft/contracts/read-calls.ts'
 import { createBacktest, type Verdict } from '../../src/policies/backtest.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
@@ -38,6 +40,7 @@ const NOTHING_KNOWN = {
   ownAmong: async () => new Set<string>(),
   collectionsAmong: async () => new Set<string>(),
   isSwapSpender: () => false,
+  mintedTo,
 }
 
 t.test('accept, simulation and back-test say the same of random requests', async (t) => {

@@ -1,9 +1,9 @@
 /** Signatures for contracts of collections over HTTP on a real PostgreSQL: only the NFT routes cause them. */
 import { concat, keccak256, TypedDataEncoder } from 'ethers'
 import t from 'tap'
-import { EARLIER_IMPLEMENTATIONS } from '../../src/chain/earlier-factories.ts'
-import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
+import { EARLIER_IMPLEMENTATIONS } from '../../src/nft/contracts/earlier-factories.ts'
+import { voucherTypedData } from '../../src/nft/contracts/voucher.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { signRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'

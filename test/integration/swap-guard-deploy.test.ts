@@ -1,7 +1,7 @@
 /** The command that deploys the guard of swaps: paid by a named wallet, once on each chain. */
 import { keccak256 } from 'ethers/crypto'
 import t from 'tap'
-import { DEPLOYMENT_PROXY } from '../../src/chain/nft-collection.ts'
+import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS, readGuardProblem } from '../../src/chain/swap-guard.ts'
 import { createApiContext } from '../../src/compose/api-context.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const built = (name) => import(new URL(`../../dist/src/${name}.js`, import.meta.url).href)
 const { startChild, stopChild } = await built('sandbox/processes')
 const { callRpc } = await built('sandbox/rpc')
-const { DEPLOYMENT_PROXY } = await built('chain/nft-collection')
+const { DEPLOYMENT_PROXY } = await built('chain/deployment-proxy')
 
 /** What public chains and the genesis of other development nodes have: github.com/Arachnid/deterministic-deployment-proxy. */
 const PROXY_CODE =

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS } from '../../src/nft/contracts/collection.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, startSandbox } from '../support/e2e-sandbox.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 

@@ -17,7 +17,7 @@ const built = (name) => import(new URL(`../../dist/src/${name}.js`, import.meta.
 const { loadConfig } = await built('config')
 const { openDataDir } = await built('sandbox/data-dir')
 const { runSandbox } = await built('sandbox/run-sandbox')
-const { FACTORY_ADDRESS } = await built('chain/nft-collection')
+const { FACTORY_ADDRESS } = await built('nft/contracts/collection')
 const { keptPort } = await built('sandbox/ports')
 
 const { LOCAL_NODE = '{}', ...env } = process.env

@@ -2,11 +2,12 @@
  * A client that spends everything its wallet has, in every way: transfers alone and in batches, contract calls, mints,
  * calls that depend on others, speed-ups and cancellations. It asks for no more than is available, or for all of it.
  */
-import { encodeMint } from '../../src/chain/nft.ts'
+
 import { largest } from '../../src/core/money.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import { decideNew } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
+import { encodeMint } from '../../src/nft/contracts/encode-calls.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/intent.ts'
 import type { Run } from './actors.ts'

@@ -4,7 +4,11 @@
  */
 import type { Test } from 'tap'
 import { type Fork, rulesOf } from '../../src/chain/forks.ts'
-import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS } from '../../src/chain/nft-collection.ts'
+import {
+  FACTORY_ADDRESS,
+  STEP_FACTORY_ADDRESS,
+  STEP_IMPLEMENTATION_ADDRESS,
+} from '../../src/nft/contracts/collection.ts'
 import type { Pin } from '../../src/nft/metadata/pin.ts'
 import { type Calls, fund, QUOTE, withCalls } from './calls.ts'
 import { type Call, type Fakes, type Served, serve, startApiProcess } from './capabilities.ts'

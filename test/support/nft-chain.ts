@@ -5,17 +5,17 @@ import { sha256 } from 'ethers/crypto'
 import { concat, dataSlice, toUtf8Bytes } from 'ethers/utils'
 import type { Test } from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
-import { encodeMint } from '../../src/chain/nft.ts'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
+import type { ContractRequest } from '../../src/chain/deployment-proxy.ts'
+import { decodeRevert } from '../../src/chain/revert-reason.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
 import {
   type CollectionConfig,
-  type ContractRequest,
   collectionSalt,
   deployCollection,
   deployFactory,
   predictCollectionAddress,
-} from '../../src/chain/nft-collection.ts'
-import { decodeRevert } from '../../src/chain/revert-reason.ts'
+} from '../../src/nft/contracts/collection.ts'
+import { encodeMint } from '../../src/nft/contracts/encode-calls.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from './anvil.ts'
 

@@ -1,9 +1,9 @@
 /** The gas of collection calls: each contract goes through the same steps and the gas of each is recorded. */
 import { concat } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
-import { encodeMintBatch, encodeSafeTransfer } from '../../src/chain/nft.ts'
-import type { CollectionConfig, TokenStandard } from '../../src/chain/nft-collection.ts'
-import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
+import type { CollectionConfig, TokenStandard } from '../../src/nft/contracts/collection.ts'
+import { encodeMintBatch, encodeSafeTransfer } from '../../src/nft/contracts/encode-calls.ts'
+import { voucherTypedData } from '../../src/nft/contracts/voucher.ts'
 import { digestOf, type NftChain, type Receipt, strangerOf } from './nft-chain.ts'
 import { encodeRedeem } from './redeem-call.ts'
 import { type CompiledContract, compileSolidity, contractIn } from './solidity.ts'

@@ -1,6 +1,6 @@
 /** What the contracts of collections say at the newest block, and where the service says something else. */
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import type { TokenStandard } from '../../src/chain/nft-collection.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
+import type { TokenStandard } from '../../src/nft/contracts/collection.ts'
 import type { NftStage, StagedCollection } from './nft-stage.ts'
 import { eventually } from './sandbox-eventually.ts'
 

@@ -2,6 +2,7 @@
 
 import type { LimitedAsset, Match, Policy, Rule } from '../../src/core/policy.ts'
 import { createValidatorCompiler } from '../../src/http/validation.ts'
+import { mintedTo } from '../../src/nft/contracts/read-calls.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { Facts } from '../../src/policies/facts.ts'
 import type { Judged, Intent as JudgedIntent, Price } from '../../src/policies/intent.ts'
@@ -54,6 +55,7 @@ export function factsOf(more: Partial<Facts> = {}, at = NOON): Facts {
     isOwn: (address) => address === CAROL.toLowerCase(),
     isCollection: (_chainId, contract) => contract === COLLECTION.toLowerCase(),
     isSwapSpender: (_chainId, address) => address === EXCHANGE.toLowerCase(),
+    mintedTo,
     ...more,
   }
 }

@@ -1,6 +1,6 @@
 /** The call by which a holder of a voucher redeems it. The service itself mints without showing a signature. */
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import type { Voucher } from '../../src/chain/nft-voucher.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
+import type { Voucher } from '../../src/nft/contracts/voucher.ts'
 
 const ANYONE = `0x${'00'.repeat(20)}`
 

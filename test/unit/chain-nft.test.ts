@@ -9,7 +9,19 @@ import { id as keccakText, TypedDataEncoder } from 'ethers/hash'
 import { concat, dataSlice, encodeRlp } from 'ethers/utils'
 import fc from 'fast-check'
 import t from 'tap'
+import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
+import { decodeRevert } from '../../src/chain/revert-reason.ts'
+import { COLLECTION_ABI, FACTORY_ABI, FACTORY_CREATION_CODE } from '../../src/nft/contracts/artefact.ts'
+import {
+  type CollectionConfig,
+  collectionSalt,
+  deployCollection,
+  deployFactory,
+  FACTORY_ADDRESS,
+  IMPLEMENTATION_ADDRESS,
+  predictCollectionAddress,
+} from '../../src/nft/contracts/collection.ts'
 import {
   encodeErc721Transfer,
   encodeFreeze,
@@ -20,21 +32,9 @@ import {
   encodeSafeTransfer,
   encodeSetTokenDigest,
   encodeTransferOwnership,
-} from '../../src/chain/nft.ts'
-import { COLLECTION_ABI, FACTORY_ABI, FACTORY_CREATION_CODE } from '../../src/chain/nft-artefact.ts'
-import {
-  type CollectionConfig,
-  collectionSalt,
-  DEPLOYMENT_PROXY,
-  deployCollection,
-  deployFactory,
-  FACTORY_ADDRESS,
-  IMPLEMENTATION_ADDRESS,
-  predictCollectionAddress,
-} from '../../src/chain/nft-collection.ts'
-import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../src/chain/nft-logs.ts'
-import { voucherHash, voucherTypedData } from '../../src/chain/nft-voucher.ts'
-import { decodeRevert } from '../../src/chain/revert-reason.ts'
+} from '../../src/nft/contracts/encode-calls.ts'
+import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../src/nft/contracts/logs.ts'
+import { voucherHash, voucherTypedData } from '../../src/nft/contracts/voucher.ts'
 import { encodeRedeem } from '../support/redeem-call.ts'
 
 const ALICE = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'

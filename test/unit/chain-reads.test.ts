@@ -1,6 +1,7 @@
 /** JSON-RPC encoding, and contract reads with it. */
 import { AbiCoder, Interface } from 'ethers/abi'
 import t from 'tap'
+import { readPrices } from '../../src/balances/price-feeds.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createCodeLookup } from '../../src/chain/code.ts'
 import { encodeBalanceOf, encodeTransfer, parseTransferLog, TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
@@ -12,7 +13,6 @@ import {
   type RpcResult,
 } from '../../src/chain/json-rpc.ts'
 import { readNativeBalances } from '../../src/chain/multicall.ts'
-import { readPrices } from '../../src/chain/price-feeds.ts'
 import { describeToken } from '../../src/chain/token-metadata.ts'
 import { readTokens } from '../../src/chain/token-reads.ts'
 import type { ValidationFailed } from '../../src/core/errors.ts'

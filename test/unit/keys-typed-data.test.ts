@@ -4,12 +4,12 @@ import { id, verifyMessage, verifyTypedData, Wallet } from 'ethers'
 import fc from 'fast-check'
 import t from 'tap'
 import { signRecoverable } from 'tiny-secp256k1'
-import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { signEip191 } from '../../src/keys/eip191.ts'
 import { signEip712 } from '../../src/keys/eip712.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import type { TypedData } from '../../src/keys/signer.ts'
+import { voucherTypedData } from '../../src/nft/contracts/voucher.ts'
 import { HALF_ORDER } from '../support/key-vectors.ts'
 
 /** https://eips.ethereum.org/assets/eip-712/Example.js, which signs with the key keccak256("cow"). */

@@ -1,6 +1,8 @@
 /** What an NFT transaction did, from the logs of its receipt. */
 import t from 'tap'
 import { addressWord, uintWord } from '../../src/chain/hex.ts'
+import { COLLECTION_ABI, FACTORY_ABI } from '../../src/nft/contracts/artefact.ts'
+import { collectionSalt, deployCollection, deployFactory, FACTORY_ADDRESS } from '../../src/nft/contracts/collection.ts'
 import {
   encodeErc721Transfer,
   encodeMint,
@@ -9,9 +11,7 @@ import {
   encodeSafeBatchTransfer,
   encodeSafeTransfer,
   encodeSetTokenDigest,
-} from '../../src/chain/nft.ts'
-import { COLLECTION_ABI, FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
-import { collectionSalt, deployCollection, deployFactory, FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+} from '../../src/nft/contracts/encode-calls.ts'
 import { nftEffects } from '../../src/nft/effects.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { outcomeOf } from '../../src/transactions/dependency.ts'

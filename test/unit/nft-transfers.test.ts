@@ -2,10 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
-import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { BursarError } from '../../src/core/errors.ts'
 import { decideOn, upcast } from '../../src/event-log/aggregate.ts'
+import { COLLECTION_ABI } from '../../src/nft/contracts/artefact.ts'
+import {
+  encodeErc721Transfer,
+  encodeSafeBatchTransfer,
+  encodeSafeTransfer,
+} from '../../src/nft/contracts/encode-calls.ts'
 import { nftTransferAggregate } from '../../src/nft/transfers/aggregate.ts'
 import type { NftTransferEvent, NftTransferRecorded } from '../../src/nft/transfers/events.ts'
 import type { HeldToken } from '../../src/nft/transfers/find-holdings.ts'

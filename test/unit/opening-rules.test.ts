@@ -1,22 +1,23 @@
 /** What an initial event of each kind may ask for: a signer signs nothing else in its name. */
 import t, { type Test } from 'tap'
-import { EARLIER_FACTORIES } from '../../src/chain/earlier-factories.ts'
-import { ensureFactory } from '../../src/chain/ensure-factory.ts'
+import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
+import { deployGuard } from '../../src/chain/swap-guard.ts'
+import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
+import type { Opening } from '../../src/core/registry.ts'
+import { OPENINGS } from '../../src/declarations.ts'
+import { FACTORY_ABI } from '../../src/nft/contracts/artefact.ts'
+import { deployFactory, FACTORY_ADDRESS } from '../../src/nft/contracts/collection.ts'
+import { EARLIER_FACTORIES } from '../../src/nft/contracts/earlier-factories.ts'
 import {
   encodeErc721Transfer,
   encodeFreeze,
   encodeMint,
   encodeRevoke,
   encodeTransferOwnership,
-} from '../../src/chain/nft.ts'
-import { FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
-import { DEPLOYMENT_PROXY, deployFactory, FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { deployGuard } from '../../src/chain/swap-guard.ts'
-import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
-import { KINDS } from '../../src/compose/capabilities.ts'
-import type { Opening } from '../../src/core/registry.ts'
-import { OPENINGS } from '../../src/declarations.ts'
+} from '../../src/nft/contracts/encode-calls.ts'
+import { ensureFactory } from '../../src/nft/contracts/ensure-factory.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import type { Intent } from '../../src/transactions/intent.ts'
 import { fold, golden } from '../support/recorded-transactions.ts'

@@ -1,7 +1,7 @@
 /** What requests are judged as: what they can move, whatever they are called. */
 import { Interface } from 'ethers/abi'
 import t from 'tap'
-import { encodeMint, encodeMintBatch } from '../../src/chain/nft.ts'
+import { encodeMint, encodeMintBatch } from '../../src/nft/contracts/encode-calls.ts'
 import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
 import type { SwapIntent } from '../../src/transactions/intent.ts'

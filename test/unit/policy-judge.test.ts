@@ -41,6 +41,7 @@ function judgeOf(active: CompiledPolicy | null, shadow: CompiledPolicy | null = 
       return new Set(contracts.filter((contract) => FACTS.isCollection(1, contract)))
     },
     isSwapSpender: FACTS.isSwapSpender,
+    mintedTo: FACTS.mintedTo,
   }
   return { asked, judge: createJudge(ports) }
 }

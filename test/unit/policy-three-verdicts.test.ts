@@ -2,13 +2,13 @@
 import { Interface } from 'ethers/abi'
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeMint } from '../../src/chain/nft.ts'
 import { PAST } from '../../src/compose/capabilities.ts'
 import { PolicyRefused } from '../../src/core/errors.ts'
 import type { JudgedParts } from '../../src/core/policy-limit.ts'
 import { recorded } from '../../src/core/recorded.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import type { DataEvent } from '../../src/event-log/read-tenant-data.ts'
+import { encodeMint } from '../../src/nft/contracts/encode-calls.ts'
 import { createBacktest } from '../../src/policies/backtest.ts'
 import { type CheckRequests, checkRequests } from '../../src/policies/check-requests.ts'
 import { type CompiledPolicy, compilePolicy } from '../../src/policies/compile.ts'
@@ -209,6 +209,7 @@ const judgeOf = (active: CompiledPolicy) =>
     ownAmong: async (_owner, all) => new Set(all.filter((address) => known.isOwn(address))),
     collectionsAmong: async (_tenant, chainId, all) => new Set(all.filter((one) => known.isCollection(chainId, one))),
     isSwapSpender: known.isSwapSpender,
+    mintedTo: known.mintedTo,
   })
 
 const since = <Value>(value: Value): Changes<Value> => [{ position: 1n, at: '2026-01-01T00:00:00.000Z', value }]
@@ -225,6 +226,7 @@ const signerOf = (active: CompiledPolicy): CheckRequests => {
       isOwn: async (_owner, address) => since(known.isOwn(address)),
       isCollection: async (_tenant, chainId, contract) => since(known.isCollection(chainId, contract)),
       isSwapSpender: known.isSwapSpender,
+      mintedTo: known.mintedTo,
     },
     ...{ counted: null, times: null },
   }

@@ -1,13 +1,13 @@
 /** Which calls this service sends itself: those of the collections of any tenant, of their factory and of its parts. */
 import type { Pool } from 'pg'
-import { EARLIER_FACTORIES, EARLIER_IMPLEMENTATIONS } from '../../chain/earlier-factories.ts'
-import { callsFunction } from '../../chain/nft.ts'
 import {
   FACTORY_ADDRESS,
   IMPLEMENTATION_ADDRESS,
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
-} from '../../chain/nft-collection.ts'
+} from '../contracts/collection.ts'
+import { EARLIER_FACTORIES, EARLIER_IMPLEMENTATIONS } from '../contracts/earlier-factories.ts'
+import { callsFunction } from '../contracts/encode-calls.ts'
 
 const DEPLOYED: readonly string[] = [
   ...[FACTORY_ADDRESS, ...Object.values(IMPLEMENTATION_ADDRESS)],

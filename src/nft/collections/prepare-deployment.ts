@@ -3,22 +3,9 @@
  * missing, it is deployed first, by a transaction of the same wallet: whoever else deploys it, and whether they can pay,
  * holds nothing up.
  */
-import { ensureFactory } from '../../chain/ensure-factory.ts'
+
+import { type ContractRequest, contractGas, DEPLOYMENT_PROXY } from '../../chain/deployment-proxy.ts'
 import { type GasRules, MAX_EXECUTION_GAS } from '../../chain/forks.ts'
-import {
-  type CollectionConfig,
-  type ContractRequest,
-  createImplementation,
-  DEPLOYMENT_PROXY,
-  deployCollection,
-  FACTORY_ADDRESS,
-  type FactoryKind,
-  factoryAddress,
-  STEP_FACTORY_ADDRESS,
-  STEP_IMPLEMENTATION_ADDRESS,
-  type TokenStandard,
-} from '../../chain/nft-collection.ts'
-import { contractGas, deployGas } from '../../chain/nft-gas.ts'
 import { ChainRefused } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Owner } from '../../core/tenants.ts'
@@ -27,6 +14,19 @@ import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
 import type { Sender } from '../../transactions/send-context.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
+import {
+  type CollectionConfig,
+  createImplementation,
+  deployCollection,
+  FACTORY_ADDRESS,
+  type FactoryKind,
+  factoryAddress,
+  STEP_FACTORY_ADDRESS,
+  STEP_IMPLEMENTATION_ADDRESS,
+  type TokenStandard,
+} from '../contracts/collection.ts'
+import { ensureFactory } from '../contracts/ensure-factory.ts'
+import { deployGas } from '../contracts/gas.ts'
 import type { NftContext } from '../nft-context.ts'
 import { FAILED_IN_SQL } from '../outcome.ts'
 

@@ -3,7 +3,6 @@
  * collection and its deployment transactions are recorded in one append. A refused request leaves no trace.
  */
 import { parseRecipient } from '../../chain/address.ts'
-import { type CollectionConfig, collectionSalt, predictCollectionAddress } from '../../chain/nft-collection.ts'
 import { ValidationFailed } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
@@ -12,6 +11,7 @@ import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { decideNew } from '../../event-log/aggregate.ts'
 import { findPayer } from '../../transactions/prepare-transaction.ts'
 import type { Sender } from '../../transactions/send-context.ts'
+import { type CollectionConfig, collectionSalt, predictCollectionAddress } from '../contracts/collection.ts'
 import { type Content, contentOf, metadataUri } from '../metadata/content.ts'
 import { pinMetadata } from '../metadata/pin-metadata.ts'
 import type { NftContext } from '../nft-context.ts'

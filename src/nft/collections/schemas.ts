@@ -1,7 +1,6 @@
 /** Schemas of the requests and responses about collections. */
 
 import { Type } from '@sinclair/typebox'
-import { MAX_SUPPLY_LIMIT } from '../../chain/nft-collection.ts'
 import { named } from '../../http/components.ts'
 import { pageSchema } from '../../http/paging.ts'
 import {
@@ -17,6 +16,7 @@ import {
   oneOf,
   text,
 } from '../../http/schemas.ts'
+import { MAX_SUPPLY_LIMIT } from '../contracts/collection.ts'
 import { collectionMetadataSchema } from '../metadata/schemas.ts'
 import { COLLECTION_TYPES, STANDARDS } from './events.ts'
 

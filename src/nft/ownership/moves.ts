@@ -2,7 +2,7 @@
 import { toChecksumAddress } from '../../chain/address.ts'
 import type { Block, ChainLogEntry } from '../../chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../chain/erc20.ts'
-import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../chain/nft-logs.ts'
+import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../contracts/logs.ts'
 import type { MovesOfBlock, TokenMove } from './events.ts'
 
 const TOPICS: readonly (string | undefined)[] = [TRANSFER_TOPIC, TRANSFER_SINGLE_TOPIC, TRANSFER_BATCH_TOPIC]

@@ -1,7 +1,7 @@
 /** The tokens that an address holds in collections of this service, whoever's they are; newest collection first. */
 import type { Pool } from 'pg'
-import type { TokenStandard } from '../../chain/nft-collection.ts'
 import type { Row } from '../../event-log/table-rows.ts'
+import type { TokenStandard } from '../contracts/collection.ts'
 
 export type WalletTokensQuery = {
   readonly tenantId: string

@@ -2,10 +2,11 @@
  * Whether a recorded lazy mint covers a request to a share holder. Pure: the holder has read the state from the log
  * itself.
  */
-import { voucherTypedData } from '../../chain/nft-voucher.ts'
+
 import { COVERED, type Coverage, notCovered } from '../../keys/coverage.ts'
 import { sameTypedData } from '../../keys/same-typed-data.ts'
 import type { TypedData } from '../../keys/signer.ts'
+import { voucherTypedData } from '../contracts/voucher.ts'
 import type { MintState } from './mint-state.ts'
 import { chainVoucher } from './voucher-terms.ts'
 

@@ -1,8 +1,8 @@
 /** Distributes tokens over transactions, in order: as many in one as its gas allows. Pure. */
 import type { GasRules } from '../../chain/forks.ts'
-import { encodeMint, encodeMintBatch } from '../../chain/nft.ts'
-import { mintGas } from '../../chain/nft-gas.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
+import { encodeMint, encodeMintBatch } from '../contracts/encode-calls.ts'
+import { mintGas } from '../contracts/gas.ts'
 import type { AddressedItem } from './read-items.ts'
 
 export type PlannedTransaction = {

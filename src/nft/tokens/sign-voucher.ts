@@ -4,7 +4,7 @@
  * Invariant: only recorded data is signed, a signature is recorded only when the address of the contract's wallet is
  * recovered from it, and the first one is kept: a repeated job changes nothing.
  */
-import { voucherTypedData } from '../../chain/nft-voucher.ts'
+
 import type { Context } from '../../context.ts'
 import { type Opened, requireSound } from '../../event-log/load-checked.ts'
 import { eip712Digest } from '../../keys/eip712.ts'
@@ -13,6 +13,7 @@ import { SignatureMismatch } from '../../keys/signature-mismatch.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { SigningWallet, SigningWalletOf } from '../../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../../wallets/wallet-facts.ts'
+import { voucherTypedData } from '../contracts/voucher.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import { requireLazy } from './mint-decider.ts'
 import type { Mint } from './mint-events.ts'

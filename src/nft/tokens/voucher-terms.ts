@@ -1,5 +1,5 @@
 /** Converts a recorded voucher to the contract's format. */
-import type { Voucher as ChainVoucher } from '../../chain/nft-voucher.ts'
+import type { Voucher as ChainVoucher } from '../contracts/voucher.ts'
 import { digestOf } from '../metadata/cid.ts'
 
 type Terms = {

@@ -1,6 +1,7 @@
 /** The voucher of a lazy mint in the form of the API, with everything needed to redeem it. */
-import { voucherTypedData } from '../../chain/nft-voucher.ts'
+
 import type { View } from '../../http/view.ts'
+import { voucherTypedData } from '../contracts/voucher.ts'
 import { outcomeOf } from '../outcome.ts'
 import type { TokenRow } from './token-rows.ts'
 import type { voucherSchema } from './voucher-schemas.ts'

@@ -3,9 +3,9 @@
  * tokens. A mint does not call its receiver, so it continues. No warning when no node answers in time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type CanReceive, createCanReceive, type Delivery } from '../../chain/nft-receiver.ts'
 import { BursarError } from '../../core/errors.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
+import { type CanReceive, createCanReceive, type Delivery } from '../contracts/receiver.ts'
 import type { NftContext } from '../nft-context.ts'
 import type { MintView } from './mint-view.ts'
 

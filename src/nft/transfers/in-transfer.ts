@@ -1,8 +1,8 @@
 /** The tokens that open transfers of a wallet move, for other parts that must leave them alone. */
 import type { Pool } from 'pg'
-import type { TokenStandard } from '../../chain/nft-collection.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { isUnmined, TRANSACTIONS } from '../../transactions/sql.ts'
+import type { TokenStandard } from '../contracts/collection.ts'
 
 export type MovingToken = {
   readonly contract: string

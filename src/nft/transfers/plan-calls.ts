@@ -1,8 +1,8 @@
 /** The contract calls of a transfer. Pure. */
 import type { GasRules } from '../../chain/forks.ts'
-import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../chain/nft.ts'
-import type { TokenStandard } from '../../chain/nft-collection.ts'
-import { transferGas } from '../../chain/nft-gas.ts'
+import type { TokenStandard } from '../contracts/collection.ts'
+import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../contracts/encode-calls.ts'
+import { transferGas } from '../contracts/gas.ts'
 import type { TransferType } from './events.ts'
 import type { HeldToken } from './find-holdings.ts'
 import type { Fields, Item } from './read-fields.ts'

@@ -1,7 +1,7 @@
 /** Parses the fields of a token transfer request; they are compared with the chain later. */
 import { parseAddress, parseRecipient } from '../../chain/address.ts'
-import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
+import type { TokenStandard } from '../contracts/collection.ts'
 import type { TransferType } from './events.ts'
 
 export type WantedItem = {

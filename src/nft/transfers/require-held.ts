@@ -1,6 +1,7 @@
 /** Whether a sender holds the tokens, according to the read models. Pure; the chain is queried separately. */
-import type { TokenStandard } from '../../chain/nft-collection.ts'
+
 import { Conflict, type ErrorItem, ValidationFailed } from '../../core/errors.ts'
+import type { TokenStandard } from '../contracts/collection.ts'
 import type { HeldToken } from './find-holdings.ts'
 import { type Fields, fieldOf, type Item, type NftTransferRequest } from './read-fields.ts'
 

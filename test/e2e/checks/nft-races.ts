@@ -1,7 +1,7 @@
 /** A program that has an open voucher and a redemption of it, in one block: the answer says what the contract says. */
 import { Wallet } from 'ethers'
 import type { Test } from 'tap'
-import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
+import { COLLECTION_ABI } from '../../../src/nft/contracts/artefact.ts'
 import { told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'

@@ -1,7 +1,7 @@
 /** Lazy mints and metadata updates, on the chains of the sandbox: responses match the contract's state. */
 import { verifyTypedData } from 'ethers'
 import type { Test } from 'tap'
-import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
+import { COLLECTION_ABI } from '../../../src/nft/contracts/artefact.ts'
 import { told } from '../../support/client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { matchExactly } from '../../support/match-exactly.ts'

@@ -2,9 +2,9 @@
  * NFT transfers from contract logs. Parsed at the byte level, since this runs for every log of every block. A log that
  * violates the standard is not a transfer: any contract may log anything.
  */
-import { TRANSFER_TOPIC } from './erc20.ts'
-import { wordAt } from './hex.ts'
-import type { TokenStandard } from './nft-collection.ts'
+import { TRANSFER_TOPIC } from '../../chain/erc20.ts'
+import { wordAt } from '../../chain/hex.ts'
+import type { TokenStandard } from './collection.ts'
 
 /** keccak256 of `TransferSingle(address,address,address,uint256,uint256)`. */
 export const TRANSFER_SINGLE_TOPIC = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'

@@ -5,13 +5,8 @@
  * same bytes succeed again: whoever copies a pending deployment takes nothing from its sender.
  */
 import { concat, toBeHex } from 'ethers/utils'
-import {
-  type ContractRequest,
-  DEPLOYMENT_PROXY,
-  deployFactory,
-  type FactoryKind,
-  factoryAddress,
-} from './nft-collection.ts'
+import { type ContractRequest, DEPLOYMENT_PROXY } from '../../chain/deployment-proxy.ts'
+import { deployFactory, type FactoryKind, factoryAddress } from './collection.ts'
 
 const SALT_BYTES = 32
 const KINDS = ['WHOLE', 'STEPS'] as const

@@ -1,5 +1,6 @@
 /** Vouchers of lazy mints: the EIP-712 message that the owner signs, valid for one collection. */
 import { TypedDataEncoder } from 'ethers/hash'
+import { OWN_DOMAIN } from '../../keys/own-domain.ts'
 
 /** The owner's signed permission to mint one token. */
 export type Voucher = {
@@ -33,25 +34,12 @@ export type VoucherTypedData = {
   }
 }
 
-/** Of every version of the contracts: none accepts a signature of another domain. */
-const DOMAIN = { name: 'Bursar', version: '1' } as const
 const ANYONE = `0x${'00'.repeat(20)}`
-
-/** Whether a domain has the names of a collection's, whichever contract and chain it names. */
-export function isCollectionDomain({
-  name,
-  version,
-}: {
-  readonly name?: unknown
-  readonly version?: unknown
-}): boolean {
-  return name === DOMAIN.name && version === DOMAIN.version
-}
 
 /** The typed data of a collection's voucher: valid only for that contract on that chain. */
 export function voucherTypedData(chainId: number, collection: string, voucher: Voucher): VoucherTypedData {
   return {
-    domain: { ...DOMAIN, chainId, verifyingContract: collection },
+    domain: { ...OWN_DOMAIN, chainId, verifyingContract: collection },
     types: {
       Voucher: [
         { name: 'tokenId', type: 'uint256' },

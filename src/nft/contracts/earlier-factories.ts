@@ -3,7 +3,7 @@
  * as they are; nothing new is deployed with them, except what was accepted before an upgrade.
  */
 import { keccak256 } from 'ethers/crypto'
-import { DEPLOYMENT_PROXY } from './nft-collection.ts'
+import { DEPLOYMENT_PROXY } from '../../chain/deployment-proxy.ts'
 
 /** A mint of a SERIES may skip any number of ids. */
 const UNBOUNDED = {

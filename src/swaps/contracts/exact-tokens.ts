@@ -5,8 +5,8 @@
  */
 import { keccak256 } from 'ethers/crypto'
 import { LRUCache } from 'lru-cache'
-import { readData } from './hex.ts'
-import { type RpcReader, rpcCall } from './json-rpc.ts'
+import { readData } from '../../chain/hex.ts'
+import { type RpcReader, rpcCall } from '../../chain/json-rpc.ts'
 
 /** Keccak-256 of the deployed code. Add a contract only after all of its source was read: see ADR 44. */
 const EXACT_CODES: ReadonlyMap<string, string> = new Map([

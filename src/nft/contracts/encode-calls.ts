@@ -1,7 +1,7 @@
 /** Call data for collection contracts. Token ids and amounts are bigints; digests are 32 bytes as `0x` and hex. */
 import { FunctionFragment } from 'ethers/abi'
-import { COLLECTION_ABI } from './nft-artefact.ts'
-import type { TokenStandard } from './nft-collection.ts'
+import { COLLECTION_ABI } from './artefact.ts'
+import type { TokenStandard } from './collection.ts'
 
 /** One token to mint. */
 export type TokenMint = {

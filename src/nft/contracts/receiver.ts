@@ -4,13 +4,13 @@
  */
 import { AbiCoder } from 'ethers/abi'
 import { concat } from 'ethers/utils'
-import { Unavailable } from '../core/errors.ts'
-import type { CodeLookup } from './code.ts'
-import { GAS_BOUNDS } from './forks.ts'
-import { toQuantity } from './hex.ts'
-import type { RpcReader, RpcResult } from './json-rpc.ts'
-import type { TokenStandard } from './nft-collection.ts'
-import { classifyCallFailure } from './rpc-errors.ts'
+import type { CodeLookup } from '../../chain/code.ts'
+import { GAS_BOUNDS } from '../../chain/forks.ts'
+import { toQuantity } from '../../chain/hex.ts'
+import type { RpcReader, RpcResult } from '../../chain/json-rpc.ts'
+import { classifyCallFailure } from '../../chain/rpc-errors.ts'
+import { Unavailable } from '../../core/errors.ts'
+import type { TokenStandard } from './collection.ts'
 
 /** `onERC721Received(address,address,uint256,bytes)` and `onERC1155Received(address,address,uint256,uint256,bytes)`. */
 const SELECTOR: Readonly<Record<TokenStandard, string>> = { ERC721: '0x150b7a02', ERC1155: '0xf23a6e61' }

@@ -1,6 +1,6 @@
 /** What call data for a collection mints or moves. Pure. */
 import type { TransactionDescription } from 'ethers/abi'
-import { COLLECTION_ABI } from './nft-artefact.ts'
+import { COLLECTION_ABI } from './artefact.ts'
 
 /** A token and who gets it; the address is in lower case. */
 export type TokenTo = { readonly tokenId: bigint; readonly to: string }
@@ -14,6 +14,11 @@ export function readMinted(data: string): readonly TokenTo[] {
     const firstId = BigInt(args[0])
     return [...args[1]].map((to, n) => tokenTo(firstId + BigInt(n), to))
   })
+}
+
+/** Who gets what `readMinted` reads. */
+export function mintedTo(data: string): readonly string[] {
+  return readMinted(data).map(({ to }) => to)
 }
 
 /** The tokens that a transfer moves; empty for any other call. */

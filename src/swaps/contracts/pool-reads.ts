@@ -3,11 +3,11 @@
  * question has its own gas limit, so a pool that burns gas costs the others nothing. Amounts are base units.
  */
 import { readFileSync } from 'node:fs'
-import { GAS_BOUNDS } from './forks.ts'
-import { addressWord, readData, toQuantity, uintWord, wordAt } from './hex.ts'
-import { type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
-import { type BlockTag, blockParam } from './multicall.ts'
-import { classifyCallFailure } from './rpc-errors.ts'
+import { GAS_BOUNDS } from '../../chain/forks.ts'
+import { addressWord, readData, toQuantity, uintWord, wordAt } from '../../chain/hex.ts'
+import { type RpcRequest, type RpcResult, resultValue } from '../../chain/json-rpc.ts'
+import { type BlockTag, blockParam } from '../../chain/multicall.ts'
+import { classifyCallFailure } from '../../chain/rpc-errors.ts'
 
 export type AskedPool = {
   /** QuoterV2; `null` for a V2 pair, whose reserves say everything. */
@@ -101,6 +101,6 @@ function isOutOfReach(result: RpcResult | undefined): boolean {
 }
 
 function readCode(): string {
-  const file = new URL('../contracts/artifacts/PoolReads.json', import.meta.url)
+  const file = new URL('../../contracts/artifacts/PoolReads.json', import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { readonly bytecode: string }).bytecode
 }

@@ -6,13 +6,14 @@ import { AbiCoder } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
 import { concat, toBeHex, toUtf8Bytes } from 'ethers/utils'
+import { type ContractRequest, DEPLOYMENT_PROXY } from '../../chain/deployment-proxy.ts'
 import {
   COLLECTION_CREATION_CODE as CREATION_CODE,
   FACTORY_ABI,
   FACTORY_CREATION_CODE,
   STEP_FACTORY_ABI,
   STEP_FACTORY_CREATION_CODE,
-} from './nft-artefact.ts'
+} from './artefact.ts'
 
 export type TokenStandard = 'ERC721' | 'ERC1155'
 export type CollectionKind = 'STANDARD' | 'SERIES' | 'DYNAMIC'
@@ -37,12 +38,6 @@ export type CollectionConfig = {
   readonly maxSupply: number | null
   readonly transferable: boolean
 }
-
-/** A call to a contract. */
-export type ContractRequest = { readonly to: string; readonly data: string }
-
-/** The deterministic deployment proxy (https://github.com/Arachnid/deterministic-deployment-proxy): salt, then code. */
-export const DEPLOYMENT_PROXY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
 /** The contract uses a 48-bit counter. */
 export const MAX_SUPPLY_LIMIT = 2 ** 48 - 1

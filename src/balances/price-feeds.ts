@@ -2,9 +2,9 @@
  * Prices from Chainlink feeds (AggregatorV3Interface), batched. A price that is stale, negative or from an unfinished
  * round is ignored.
  */
-import { wordAt } from './hex.ts'
-import type { RpcReader } from './json-rpc.ts'
-import { type CallReturn, readContracts } from './multicall.ts'
+import { wordAt } from '../chain/hex.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
+import { type CallReturn, readContracts } from '../chain/multicall.ts'
 
 const LATEST_ROUND_DATA = '0xfeaf968c'
 const DECIMALS = '0x313ce567'

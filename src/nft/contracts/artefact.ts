@@ -26,5 +26,5 @@ export const COLLECTION_CREATION_CODE = {
 } as const
 
 function readArtefact(contract: string): Artefact {
-  return JSON.parse(readFileSync(new URL(`../contracts/artifacts/${contract}.json`, import.meta.url), 'utf8'))
+  return JSON.parse(readFileSync(new URL(`../../contracts/artifacts/${contract}.json`, import.meta.url), 'utf8'))
 }

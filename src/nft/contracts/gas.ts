@@ -5,17 +5,12 @@
  * receiver or owner: a safe transfer to a contract, or an owner that is a contract, must be estimated.
  */
 import { toUtf8Bytes } from 'ethers/utils'
-import type { GasRules } from './forks.ts'
-import type { CollectionConfig, CollectionKind, TokenStandard } from './nft-collection.ts'
+import type { GasRules } from '../../chain/forks.ts'
+import type { CollectionConfig, CollectionKind, TokenStandard } from './collection.ts'
 
 /** `deployCollection`. */
 export function deployGas({ nft }: GasRules, { name, symbol, baseUri }: CollectionConfig): bigint {
   return nft.deploy.base + nft.deploy.perByte * BigInt(toUtf8Bytes(name + symbol + baseUri).length)
-}
-
-/** A contract that call data creates, through the deployment proxy or the factory in steps. */
-export function contractGas({ nft, dataByte }: GasRules, data: string): bigint {
-  return nft.contract.base + (nft.contract.perByte + dataByte) * BigInt(data.length / 2 - 1)
 }
 
 /** `encodeMint`, or `encodeMintBatch` of `count` tokens. */
