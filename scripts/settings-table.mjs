@@ -32,7 +32,7 @@ export function withTable(page, table) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await build(root)
-  const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/config/settings.js`).href)
+  const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/compose/load-config.js`).href)
   const path = `${root}docs/settings.md`
   writeFileSync(path, withTable(readFileSync(path, 'utf8'), settingsTable(SETTINGS)))
 }
