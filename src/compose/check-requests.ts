@@ -10,7 +10,6 @@ import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Checked } from '../event-log/load-checked.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { collectionAggregate } from '../nft/collections/aggregate.ts'
-import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { COLLECTIONS } from '../nft/sql.ts'
 import { type CheckRequests, type CountedSpends, checkRequests } from '../policies/check-requests.ts'
 import { createLogClock, type LogClock } from '../policies/log-clock.ts'
@@ -100,7 +99,6 @@ function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
       )
       return changesOf(found)
     },
-    mintedTo,
     isSwapSpender(chainId, address) {
       const spenders = swapSpenders(chains.byChainId(chainId)?.settings.swaps)
       return spenders.some((spender) => spender.toLowerCase() === address)

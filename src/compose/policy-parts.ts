@@ -6,7 +6,6 @@ import { gathering } from '../core/gathering.ts'
 import { roomIn } from '../core/spend-limits.ts'
 import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { mintedTo } from '../nft/contracts/read-calls.ts'
 import { COLLECTIONS_AT } from '../nft/sql.ts'
 import type { CompiledPolicy } from '../policies/compile.ts'
 import type { RuleReservation } from '../policies/count-limit.ts'
@@ -18,6 +17,7 @@ import { createCountRefusal, createDenialReports } from '../policies/report-deni
 import { swapSpenders } from '../swaps/swap-target.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
+import { JUDGED_KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /** Facts of a second ago; of tags, the append finds a change since. */
@@ -29,10 +29,10 @@ export function policyParts(kernel: Kernel, books: AssetBooks) {
   const inForce = createPoliciesInForce(pool)
   const tags = createTags(kernel)
   const facts = { ...factSources(kernel, books), tagsOf: tags.of }
-  const judge = createJudge({ ...facts, inForce: inForce.of })
+  const judge = createJudge({ ...facts, kinds: JUDGED_KINDS, inForce: inForce.of })
   /** As if this were in force as a shadow, whatever is. */
   const judgeBy = (shadow: CompiledPolicy) =>
-    createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
+    createJudge({ ...facts, kinds: JUDGED_KINDS, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
   const countRefusal = createCountRefusal(metrics)
   const denialReports = createDenialReports({
     log,
@@ -73,7 +73,6 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
     },
     ownAmong: createOwnAmong({ pool, chains }),
     collectionsAmong: (...asked) => collectionsAmong(pool, ...asked),
-    mintedTo,
     isSwapSpender(chainId, address) {
       const known = spenders.get(chainId) ?? lowerSet(swapSpenders(chainOf(chainId).settings.swaps))
       spenders.set(chainId, known)

@@ -1,5 +1,7 @@
 /** What a contract call may be. Its routes join several capabilities, and are composed in `compose`. */
 import type { Capability } from '../capability.ts'
+import { callIntents } from '../policies/call-intents.ts'
+import type { JudgedKindsOf } from '../policies/transaction-intents.ts'
 import type { KindsOf } from '../transactions/kind-rules.ts'
 import { foreignParts } from '../transactions/opening-rules.ts'
 import type { contractCalls as declaration } from './declaration.ts'
@@ -18,4 +20,8 @@ const kinds: KindsOf<typeof declaration> = {
   },
 }
 
-export const contractCalls: Capability = { kinds }
+const judges: JudgedKindsOf<typeof declaration> = {
+  ContractCallRequested: { intents: (data, facts) => callIntents(data, ['contract_call'], facts) },
+}
+
+export const contractCalls: Capability = { kinds, judges }

@@ -6,6 +6,7 @@ import { foundTask } from './count-found.ts'
 import type { SpendFound } from './events.ts'
 import { explainedPolicy } from './explained.ts'
 import { seedingTask } from './seed-counters.ts'
+import { transactionIntents } from './transaction-intents.ts'
 
 export const policies: Capability = {
   aggregates: [
@@ -19,6 +20,7 @@ export const policies: Capability = {
     return [publishedPolicies, publishedRefusals]
   },
   explains: [explainedPolicy],
+  judges: transactionIntents,
   tasks: [seedingTask, foundTask],
   past: {
     passing: {

@@ -123,7 +123,7 @@ async function countedProblem(
 function movesNothing({ judge }: RecordedRequest): boolean {
   const nothing = { tags: [], priceOf: () => null, tokenOf: () => null, isOwn: () => false, isCollection: () => false }
   try {
-    return judge({ ...nothing, isSwapSpender: () => false, mintedTo: () => [], actor: '' }).intents.length === 0
+    return judge({ ...nothing, isSwapSpender: () => false, actor: '' }).intents.length === 0
   } catch {
     return false
   }
@@ -186,7 +186,6 @@ async function gatherFacts(
     actor,
     priceOf: (assetId: string) => policy?.prices?.find((price) => price.assetId === assetId) ?? null,
     isSwapSpender: sources.isSwapSpender,
-    mintedTo: sources.mintedTo,
   }
   try {
     judge({

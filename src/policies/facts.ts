@@ -18,8 +18,6 @@ export type Facts = {
   readonly isCollection: (chainId: number, contract: string) => boolean
   /** Whether swaps of this installation may let a contract, in lower case, take what they sell. */
   readonly isSwapSpender: (chainId: number, address: string) => boolean
-  /** Who gets the tokens that call data for a collection mints, in lower case; nobody for any other call. */
-  readonly mintedTo: (data: string) => readonly string[]
 }
 
 /** @param amount base units */

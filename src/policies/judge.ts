@@ -24,7 +24,7 @@ import {
   type VoucherFacts,
   type WalletFacts,
 } from './signature-intents.ts'
-import { judgedTransaction } from './transaction-intents.ts'
+import { type JudgedKinds, judgedTransaction } from './transaction-intents.ts'
 
 /** Who asks. `accepting`: the metadata of the request that is being accepted; missing for what is only previewed. */
 export type Asking = Pick<Metadata, 'actor'> & { readonly accepting?: Metadata }
@@ -54,17 +54,11 @@ export type Judge = {
   readonly shadowed: (accepting: Metadata) => readonly ShadowVerdict[]
 }
 
-/** Openings that no policy judges: their rules (`opening-rules.ts`) say that they move nothing, and no API key requests them. */
-export const UNJUDGED: readonly Opening[] = [
-  'NonceFillRequested',
-  'CheckpointAnchorRequested',
-  'SwapGuardDeployRequested',
-]
-
 export function createJudge({
   inForce,
+  kinds,
   ...sources
-}: FactSources & { readonly inForce: (owner: Owner) => Promise<InForce> }): Judge {
+}: FactSources & { readonly kinds: JudgedKinds; readonly inForce: (owner: Owner) => Promise<InForce> }): Judge {
   const shadowed = new WeakMap<Metadata, ShadowVerdict[]>()
 
   async function judge(place: Place, asking: Asking, read: (facts: Facts) => Judged): Promise<JudgedParts> {
@@ -91,9 +85,9 @@ export function createJudge({
   const nowhere = { walletId: null, chainId: null }
   return {
     transaction: (type, data, asking) =>
-      UNJUDGED.includes(type)
+      kinds[type]?.isUnjudged
         ? Promise.resolve({})
-        : judge(data, asking, (facts) => judgedTransaction({ type, data }, facts)),
+        : judge(data, asking, (facts) => judgedTransaction(kinds, { type, data }, facts)),
     signature: (requested, asking) => judge(requested, asking, (facts) => judgedSignature(requested, facts)),
     export: (requested, asking) => judge(requested, asking, (facts) => judgedExport(requested, facts)),
     voucher: (requested, asking) => judge(requested, asking, (facts) => judgedVoucher(requested, facts)),

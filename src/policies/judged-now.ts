@@ -18,7 +18,6 @@ export type FactSources = {
     contracts: readonly string[],
   ) => Promise<ReadonlySet<string>>
   readonly isSwapSpender: Facts['isSwapSpender']
-  readonly mintedTo: Facts['mintedTo']
 }
 
 export type KnownAssets = {
@@ -60,7 +59,6 @@ export async function judgedNow(
     isOwn: (address) => asked.own && own.has(address),
     isCollection: (_chainId, contract) => collections.has(contract),
     isSwapSpender: sources.isSwapSpender,
-    mintedTo: sources.mintedTo,
   }
   for (;;) {
     const request = read(facts)

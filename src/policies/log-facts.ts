@@ -18,7 +18,6 @@ export type LogFacts = {
   readonly isCollection: (tenantId: string, chainId: number, contract: string) => Promise<Changes<boolean>>
   /** By the settings of this process. */
   readonly isSwapSpender: Facts['isSwapSpender']
-  readonly mintedTo: Facts['mintedTo']
 }
 
 /** The place of a request; without changes since `before` (ISO 8601), if that is there. */

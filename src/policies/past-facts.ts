@@ -32,7 +32,7 @@ export type PastFacts = {
   /** Who gets what was last recorded to be minted, by the id of the mint. */
   readonly recipientOf: (mintId: string) => string | null
   /** What does not depend on the request. */
-  readonly facts: Omit<Facts, 'actor' | 'tags' | 'priceOf' | 'mintedTo'>
+  readonly facts: Omit<Facts, 'actor' | 'tags' | 'priceOf'>
   /** The newest price by then. */
   readonly priceOf: (assetId: string) => Price | null
 }

@@ -21,7 +21,6 @@ import type { Kept } from './backtest.ts'
 import type { FoundSpend } from './events.ts'
 import type { Facts } from './facts.ts'
 import type { Judged, Price } from './intent.ts'
-import { UNJUDGED } from './judge.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
 import {
   judgedExport,
@@ -31,7 +30,7 @@ import {
   type SignedFacts,
   type WalletFacts,
 } from './signature-intents.ts'
-import { judgedFound, judgedTransaction } from './transaction-intents.ts'
+import { type JudgedKinds, judgedFound, judgedTransaction } from './transaction-intents.ts'
 
 /** A request that no transaction records. `found`: it was found on chain, and nobody requested it. */
 export type PastRequest = { readonly requestedAt: string } & (
@@ -65,9 +64,9 @@ export type FindOutside = (after: Place, most: number) => Promise<readonly Outsi
 export type PastSource = Required<PastWords> & {
   /** Of each category of streams. */
   readonly schemas: ReadonlyMap<string, EventSchemas<string>>
+  readonly kinds: JudgedKinds
   /** Contracts that a swap may let take the sold token. */
   readonly swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[]
-  readonly mintedTo: Facts['mintedTo']
 }
 
 export type PastStep =
@@ -133,7 +132,7 @@ export function createPast(
     const priceOf = (assetId: string) =>
       aged(recorded(assetId) ?? (policy?.prices === undefined || isAnyPrice ? known.priceOf(assetId) : null))
     const tags = policy?.tags ?? (walletId === null ? [] : known.walletOf(walletId).tags) ?? []
-    return { ...known.facts, mintedTo: source.mintedTo, actor, tags, priceOf }
+    return { ...known.facts, actor, tags, priceOf }
   }
 
   function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {
@@ -175,8 +174,8 @@ export function createPast(
     )
     const by = data as unknown as Judging
     const facts = factsFor(by, event, data.walletId)
-    const judged = judgedTransaction({ type, data: readIntent(data) }, facts)
-    return judged.intents.length === 0 || UNJUDGED.includes(type)
+    const judged = judgedTransaction(source.kinds, { type, data: readIntent(data) }, facts)
+    return judged.intents.length === 0 || source.kinds[type]?.isUnjudged
       ? null
       : { is: 'request', id: idOf(event), judged, by }
   }

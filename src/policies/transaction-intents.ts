@@ -1,17 +1,19 @@
 /**
  * What a transaction can do, by its opening event: the amounts and assets of the event, and for calls what their data says,
- * whatever the kind of the event is called. Pure.
+ * whatever the kind of the event is called. The capability of a kind describes it (`intents.ts` of its folder). Pure.
  */
 
 import { nativeAsset } from '../core/assets.ts'
+import type { Declaration } from '../core/declaration.ts'
 import { apiKeyOf } from '../core/messages.ts'
 import type { Opening } from '../core/registry.ts'
-import type { Intent as OpeningIntent, SwapIntent } from '../transactions/intent.ts'
+import type { transactions } from '../transactions/declaration.ts'
+import type { Intent as OpeningIntent } from '../transactions/intent.ts'
 import { sendsNothingToItself } from '../transactions/opening-rules.ts'
 import { callIntents } from './call-intents.ts'
 import type { FoundSpend } from './events.ts'
 import { type Facts, movedOf } from './facts.ts'
-import { ANY, type Intent, intentOf, type Judged, keyOf, unclear } from './intent.ts'
+import { ANY, type Intent, intentOf, type Judged, unclear } from './intent.ts'
 
 /** An opening event. `authorizationList`: of EIP-7702, whose code then acts as the wallet; no kind of today has one. */
 export type OpeningFacts = {
@@ -19,11 +21,25 @@ export type OpeningFacts = {
   readonly data: OpeningIntent & { readonly authorizationList?: readonly unknown[] }
 }
 
-export function judgedTransaction({ type, data }: OpeningFacts, facts: Facts): Judged {
+/** What a transaction of a kind can do: each intent is judged. */
+export type JudgedKind = {
+  readonly intents: (data: OpeningIntent, facts: Facts) => readonly Intent[]
+  /** Its rule (`opening-rules.ts`) says that it moves nothing, and no API key requests it: no policy judges it. */
+  readonly isUnjudged?: true
+}
+/** By opening event. */
+export type JudgedKinds = Readonly<Partial<Record<Opening, JudgedKind>>>
+/** Those of a capability: an opening of its declaration without one does not compile. */
+export type JudgedKindsOf<D extends Pick<Declaration, 'openings'>> = Readonly<
+  Record<keyof D['openings'] & Opening, JudgedKind>
+>
+
+/** A kind that nobody describes can do anything: every rule about what leaves a wallet matches it. */
+export function judgedTransaction(kinds: JudgedKinds, { type, data }: OpeningFacts, facts: Facts): Judged {
   const { tenantId, environment, requestedAt, walletId, network, chainId, reserved } = data
   const native = nativeAsset(network, chainId)
   const fee = reserved.gasLimit * reserved.maxFeePerGas
-  const intents = [...intentsOf(type, data, facts), ...delegations(data)]
+  const intents = [...(kinds[type]?.intents(data, facts) ?? [unclear(['contract_call'])]), ...delegations(data)]
   return {
     tenantId,
     environment,
@@ -56,36 +72,6 @@ export function judgedFound(found: FoundSpend, facts: Facts): Judged {
   return { ...place, at: sentAt, apiKey: ANY, tags: facts.tags, intents: [intent], fee: null }
 }
 
-function intentsOf(type: Opening, data: OpeningIntent, facts: Facts): readonly Intent[] {
-  switch (type) {
-    case 'TransferRequested':
-      return data.data === null ? [transferIntent(data, facts)] : callIntents(data, ['transfer'], facts)
-    case 'SwapRequested':
-      return [swapIntent(data, facts)]
-    case 'TokenApprovalRequested':
-      return approvalIntents(data, facts)
-    case 'ContractCallRequested':
-      return callIntents(data, ['contract_call'], facts)
-    case 'MintRequested':
-      return mintIntents(data, facts)
-    case 'NftTransferRequested':
-      return callIntents(data, ['nft_transfer'], facts)
-    // Their rules say that they call what this service deploys, and move nothing.
-    case 'CollectionDeployRequested':
-    case 'TokenUpdateRequested':
-    case 'VoucherRevocationRequested':
-      return [intentOf({ actions: ['contract_call'], ...calledBy(data) })]
-    // The operator deploys what all swaps of the installation use.
-    case 'SwapGuardDeployRequested':
-      return []
-    case 'NonceFillRequested':
-    case 'CheckpointAnchorRequested':
-      return sendsNothingToItself(data) ? [] : [unclear(['contract_call'])]
-    default:
-      return type satisfies never
-  }
-}
-
 /** `transfer(address,uint256)`. */
 const TRANSFER = '0xa9059cbb'
 
@@ -101,56 +87,24 @@ function transferIntent({ chainId, to, asset, amount, subject }: OpeningIntent, 
   })
 }
 
-function swapIntent(data: OpeningIntent, facts: Facts): Intent {
-  const { chainId, asset, amount, swap } = data
-  if (swap === undefined) return unclear(['swap'])
-  const { toAsset } = swap
-  return intentOf({
-    actions: ['swap'],
-    ...calledBy(data),
-    moves: movedOf(chainId, asset, amount, facts),
-    buys: keyOf(chainId, toAsset.contract),
-    slippageBps: slippageOf(swap),
-  })
-}
-
-/** Rounded up: a rule about less than 50 bps is not met by 49.9. */
-function slippageOf({ amountType, fromAmount, toAmount, limit }: SwapIntent): number {
-  const quoted = BigInt(amountType === 'exact_output' ? fromAmount : toAmount)
-  const given = amountType === 'exact_output' ? BigInt(limit) - quoted : quoted - BigInt(limit)
-  if (quoted <= 0n || given <= 0n) return 0
-  const bps = (given * 10_000n + quoted - 1n) / quoted
-  return bps > MOST_BPS ? Number(MOST_BPS) : Number(bps)
-}
-
-const MOST_BPS = 1_000_000_000n
-
-/**
- * The swap after it moves what the exchange may take. An allowance without a bound, or of a spender that is no exchange, is one like
- * any other.
- */
-function approvalIntents(data: OpeningIntent, facts: Facts): readonly Intent[] {
-  return callIntents(data, ['swap'], facts).map((intent) => {
-    const { spender, actions, moves } = intent
-    const isOfSwap = (spender === null || facts.isSwapSpender(data.chainId, spender)) && moves?.amount !== ANY
-    return actions.includes('approve') && isOfSwap
-      ? { ...intent, actions: ['swap'], recipient: null, moves: null }
-      : intent
-  })
-}
-
-/** Recipients of one mint, each judged. */
-const MAX_RECIPIENTS = 64
-
-function mintIntents(data: OpeningIntent, { isOwn, mintedTo }: Facts): readonly Intent[] {
-  const called = { actions: ['nft_mint'], ...calledBy(data) } as const
-  const recipients = [...new Set(mintedTo(data.data ?? '0x'))]
-  if (recipients.length === 0 || recipients.length > MAX_RECIPIENTS) return [intentOf({ ...called, recipient: ANY })]
-  return recipients.map((recipient) => intentOf({ ...called, recipient, isToOwnWallet: isOwn(recipient) }))
-}
-
-function calledBy({ to, data }: OpeningIntent): Pick<Intent, 'contract' | 'method'> {
+/** The contract of a call, and its function. */
+export function calledBy({ to, data }: OpeningIntent): Pick<Intent, 'contract' | 'method'> {
   return { contract: to.toLowerCase(), method: data?.slice(0, 10).toLowerCase() ?? null }
+}
+
+/** A transaction to the wallet itself, which no API key requests. */
+export const MOVES_NOTHING: JudgedKind = {
+  intents: (data) => (sendsNothingToItself(data) ? [] : [unclear(['contract_call'])]),
+  isUnjudged: true,
+}
+
+/** Transactions that belong to no other capability. */
+export const transactionIntents: JudgedKindsOf<typeof transactions> = {
+  TransferRequested: {
+    intents: (data, facts) =>
+      data.data === null ? [transferIntent(data, facts)] : callIntents(data, ['transfer'], facts),
+  },
+  NonceFillRequested: MOVES_NOTHING,
 }
 
 function delegations({ authorizationList = [] }: OpeningFacts['data']): readonly Intent[] {

@@ -3,12 +3,16 @@ import { type Capability, explained } from '../capability.ts'
 import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
+import { swapIntents } from './intents.ts'
 import { swapKinds } from './opening-rules.ts'
+import { swapPart } from './part-published.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
+  judges: swapIntents,
   kinds: swapKinds,
+  parts: { swap: swapPart },
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',

@@ -1,5 +1,7 @@
 /** The CPU of a decision by a policy of 20 rules, and of a test of a policy on the past, with what a request is judged as. */
+
 import { useFastKeccak } from '../../src/chain/fast-keccak.ts'
+import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
 import type { LimitedAsset, Policy } from '../../src/core/policy.ts'
 import { createBacktest } from '../../src/policies/backtest.ts'
 import { checkRequests, type RecordedRequest } from '../../src/policies/check-requests.ts'
@@ -81,7 +83,7 @@ export function benchPolicy({ rules: count, limits, of }: Wanted, assets: readon
 }
 
 function decisions(bench: string, policy: CompiledPolicy): Figure {
-  const request = judgedTransaction({ type: 'TransferRequested', data: openingData() }, factsOf())
+  const request = judgedTransaction(JUDGED_KINDS, { type: 'TransferRequested', data: openingData() }, factsOf())
   const ms = cpuMs(() => {
     for (let n = 0; n < DECISIONS; n += 1)
       if (decide(policy, request).outcome !== 'allowed') throw new Error('a rule refused it')
@@ -107,14 +109,14 @@ async function checked(bench: string, policy: CompiledPolicy | null, aim: number
       isOwn: none,
       isCollection: none,
       isSwapSpender: () => false,
-      mintedTo: () => [],
     },
     ...{ counted: null, times: null },
   }
   const data = openingData()
   const { actor, tags, priceOf } = factsOf()
   const prices = [ETH, USDC].map(({ assetId }) => ({ assetId, ...(priceOf(assetId) ?? { usd: '0', at: '' }) }))
-  const judge: RecordedRequest['judge'] = (facts) => judgedTransaction({ type: 'TransferRequested', data }, facts)
+  const judge: RecordedRequest['judge'] = (facts) =>
+    judgedTransaction(JUDGED_KINDS, { type: 'TransferRequested', data }, facts)
   const reservations = policy === null ? [] : decide(policy, judge(factsOf())).reservations
   const part = policy && { policy: { version: policy.version, tags, prices } }
   const requests = Array.from(
@@ -145,7 +147,10 @@ function backtested(bench: string, policy: CompiledPolicy): Figure {
   const ms = cpuMs(() => {
     const backtest = createBacktest(policy)
     for (const [n, data] of events.entries())
-      backtest.request(`tx_${n}`, judgedTransaction({ type: 'TransferRequested', data }, factsOf({}, data.requestedAt)))
+      backtest.request(
+        `tx_${n}`,
+        judgedTransaction(JUDGED_KINDS, { type: 'TransferRequested', data }, factsOf({}, data.requestedAt)),
+      )
     const { allowed } = backtest.result().totals
     if (allowed.requests === 0) throw new Error('the policy allows nothing')
   })

@@ -70,7 +70,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   matchExactly(t, (await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { LOG_CONTENTS, CAPABILITIES, KINDS, usageCounts } = (await import(
+  const { LOG_CONTENTS, CAPABILITIES, JUDGED_KINDS, KINDS, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
   )) as typeof Capabilities
   const differences: unknown[] = []
@@ -86,6 +86,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     t.type(await read({ pool, clock: Date.now }), Array, name)
   t.ok(KINDS.has('NOTE_PUBLISH'), 'signers have the rule of its transactions')
+  t.ok('NotePublishRequested' in JUDGED_KINDS, 'policies judge what its transactions can do')
   t.match(usageCounts('ceremonies').join(), 'FROM notes', 'its unfinished work counts towards the quota')
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'only the submitter role may append the outcome')

@@ -2,11 +2,12 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
 import { LimitReached } from '../../src/event-log/append.ts'
-import { mintedTo } from '../../src/nft/contracts/read-calls.ts'
 import { createBacktest, type Verdict } from '../../src/policies/backtest.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
+import type { Facts } from '../../src/policies/facts.ts'
 import { createJudge } from '../../src/policies/judge.ts'
 import { createPoliciesInForce } from '../../src/policies/policies-in-force.ts'
 import { readPast } from '../../src/policies/read-past.ts'
@@ -35,13 +36,16 @@ const rules = policyOf(
 )
 const policy = compilePolicy(rules, 1)
 const NOTHING_KNOWN = {
+  kinds: JUDGED_KINDS,
   tagsOf: async () => [],
   assetsOf: async () => ({ tokenOf: () => null, priceOf: () => null }),
   ownAmong: async () => new Set<string>(),
   collectionsAmong: async () => new Set<string>(),
   isSwapSpender: () => false,
-  mintedTo,
 }
+
+const judgedTransfer = (data: Intent, facts: Facts) =>
+  judgedTransaction(JUDGED_KINDS, { type: 'TransferRequested', data }, facts)
 
 t.test('accept, simulation and back-test say the same of random requests', async (t) => {
   const seed = Date.now()
@@ -77,7 +81,7 @@ t.test('accept, simulation and back-test say the same of random requests', async
   }
   const accepted = async (intent: Intent): Promise<Verdict> => {
     const facts = factsOf({ tags: [], actor: ACTOR }, intent.requestedAt)
-    const { refusal } = decide(policy, judgedTransaction({ type: 'TransferRequested', data: intent }, facts))
+    const { refusal } = decide(policy, judgedTransfer(intent, facts))
     if (refusal !== null) return refusal.reason === 'over_limit' ? 'limited' : 'denied'
     return judged.transfer(intent, inForce).then(
       () => 'allowed',

@@ -1,8 +1,8 @@
 /** Policies, requests and facts for tests of policies. */
 
+import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
 import type { LimitedAsset, Match, Policy, Rule } from '../../src/core/policy.ts'
 import { createValidatorCompiler } from '../../src/http/validation.ts'
-import { mintedTo } from '../../src/nft/contracts/read-calls.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { Facts } from '../../src/policies/facts.ts'
 import type { Judged, Intent as JudgedIntent, Price } from '../../src/policies/intent.ts'
@@ -55,7 +55,6 @@ export function factsOf(more: Partial<Facts> = {}, at = NOON): Facts {
     isOwn: (address) => address === CAROL.toLowerCase(),
     isCollection: (_chainId, contract) => contract === COLLECTION.toLowerCase(),
     isSwapSpender: (_chainId, address) => address === EXCHANGE.toLowerCase(),
-    mintedTo,
     ...more,
   }
 }
@@ -95,7 +94,7 @@ export function judgedOf(
   facts: Partial<Facts> = {},
 ) {
   const data = { ...openingData(), ...parts }
-  return judgedTransaction({ type, data }, factsOf(facts, data.requestedAt))
+  return judgedTransaction(JUDGED_KINDS, { type, data }, factsOf(facts, data.requestedAt))
 }
 
 /** A contract call. */

@@ -1,7 +1,7 @@
 /** A tenant with a past: wallets, tokens and prices in the log, transfers by then, and versions of a policy. No keys, no nodes. */
 import { createHash } from 'node:crypto'
 import type { Test } from 'tap'
-import { PAST } from '../../src/compose/capabilities.ts'
+import { JUDGED_KINDS, PAST } from '../../src/compose/capabilities.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { decideNew } from '../../src/event-log/aggregate.ts'
@@ -115,7 +115,7 @@ export function pastOf<Test extends Pick<TestLog, 'pool' | 'log'>>(test: Test) {
 function judgedBy({ active = null, shadow = null }: Judgement, data: Intent): Pick<Intent, 'policy' | 'reservations'> {
   if (active === null && shadow === null) return {}
   const facts = factsOf({ tags: [], actor: ACTOR }, data.requestedAt)
-  const judged = judgedTransaction({ type: 'TransferRequested', data }, facts)
+  const judged = judgedTransaction(JUDGED_KINDS, { type: 'TransferRequested', data }, facts)
   const binding = active === null ? [] : decide(active, judged).reservations
   const counters = new Set(binding.map(({ counter }) => counter))
   const reported =

@@ -1,10 +1,13 @@
 /** What requests are judged as: what they can move, whatever they are called. */
 import { Interface } from 'ethers/abi'
 import t from 'tap'
+import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
+import { OPENINGS } from '../../src/declarations.ts'
 import { encodeMint, encodeMintBatch } from '../../src/nft/contracts/encode-calls.ts'
 import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
-import type { SwapIntent } from '../../src/transactions/intent.ts'
+import { judgedTransaction } from '../../src/policies/transaction-intents.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALICE,
@@ -37,6 +40,15 @@ const ABI = new Interface([
   'function authorizeOperator(address)',
   'function setOperator(address,bool)',
 ])
+t.test('every opening is described by a capability; one that is not can do anything', async (t) => {
+  t.strictSame(Object.keys(JUDGED_KINDS).sort(), Object.keys(OPENINGS).sort())
+  const { SwapRequested: _, ...others } = JUDGED_KINDS
+  const opening = { type: 'SwapRequested', data: openingData() } as const
+  t.strictSame(shown(judgedTransaction(others, opening, factsOf())), [
+    'contract_call+transfer+approve+nft_transfer * * * * * *',
+  ])
+})
+
 const [MAX, WORD32] = [(1n << 256n) - 1n, `0x${'11'.repeat(32)}`]
 const TOKEN = USDC.contract ?? ''
 const encode = (name: string, args: readonly unknown[]) => ABI.encodeFunctionData(name, args)

@@ -1,8 +1,11 @@
 /** Judging a request now: which facts are asked for, what is recorded, and what a shadow adds. */
+
 import t from 'tap'
 import { encodeApprove } from '../../src/chain/erc20.ts'
+import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
+import type { Opening } from '../../src/core/registry.ts'
 import type { CompiledPolicy } from '../../src/policies/compile.ts'
-import { createJudge, UNJUDGED } from '../../src/policies/judge.ts'
+import { createJudge } from '../../src/policies/judge.ts'
 import type { SentRule } from '../../src/policies/sent-policy.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, BOB, CAROL, COLLECTION, ETH, factsOf, KEY, openingData, policyOf, USDC } from '../support/policies.ts'
@@ -20,9 +23,13 @@ const limit = (id: string, count: number): SentRule => ({
   limit: { count, window_seconds: 3_600 },
 })
 
+/** Openings whose rules say that they move nothing, and that no API key requests. */
+const UNJUDGED: readonly Opening[] = ['NonceFillRequested', 'CheckpointAnchorRequested', 'SwapGuardDeployRequested']
+
 function judgeOf(active: CompiledPolicy | null, shadow: CompiledPolicy | null = null) {
   const asked: string[] = []
   const ports: Parameters<typeof createJudge>[0] = {
+    kinds: JUDGED_KINDS,
     inForce: async () => ({ active, shadow, isSeeded: true }),
     async tagsOf(walletId) {
       asked.push(`tags ${walletId}`)
@@ -41,7 +48,6 @@ function judgeOf(active: CompiledPolicy | null, shadow: CompiledPolicy | null = 
       return new Set(contracts.filter((contract) => FACTS.isCollection(1, contract)))
     },
     isSwapSpender: FACTS.isSwapSpender,
-    mintedTo: FACTS.mintedTo,
   }
   return { asked, judge: createJudge(ports) }
 }
@@ -52,6 +58,13 @@ t.test('nothing is asked and recorded where nothing is in force, nor for what no
   const { asked, judge } = judgeOf(policyOf([], { default: 'deny' }))
   for (const opening of UNJUDGED) t.strictSame(await judge.transaction(opening, openingData(), ASKING), {}, opening)
   t.strictSame([...without.asked, ...asked], [])
+  t.strictSame(
+    Object.entries(JUDGED_KINDS)
+      .flatMap(([opening, { isUnjudged }]) => (isUnjudged ? [opening] : []))
+      .sort(),
+    [...UNJUDGED].sort(),
+    'every other opening is judged',
+  )
 })
 
 t.test('what judged a transfer is recorded: version, tags, and the prices of what moves and of its fee', async (t) => {

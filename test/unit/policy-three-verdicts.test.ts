@@ -2,7 +2,7 @@
 import { Interface } from 'ethers/abi'
 import fc from 'fast-check'
 import t from 'tap'
-import { PAST } from '../../src/compose/capabilities.ts'
+import { JUDGED_KINDS, PAST } from '../../src/compose/capabilities.ts'
 import { PolicyRefused } from '../../src/core/errors.ts'
 import type { JudgedParts } from '../../src/core/policy-limit.ts'
 import { recorded } from '../../src/core/recorded.ts'
@@ -27,7 +27,7 @@ import {
   type SignedFacts,
 } from '../../src/policies/signature-intents.ts'
 import { judgedTransaction } from '../../src/policies/transaction-intents.ts'
-import type { SwapIntent } from '../../src/transactions/intent.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import {
   ALICE,
   BOB,
@@ -100,7 +100,7 @@ function transaction(type: Opening, parts: Parameters<typeof openingData>[0]): C
   return {
     ...{ name: type, stream: 'transaction-tx_1', type, data: recorded(data) as never, before: [] },
     accept: (judge, asking) => judge.transaction(type, data, asking),
-    read: (facts) => judgedTransaction({ type, data }, facts),
+    read: (facts) => judgedTransaction(JUDGED_KINDS, { type, data }, facts),
   }
 }
 
@@ -203,13 +203,13 @@ const tokenOf = (chainId: number, contract: string) =>
 
 const judgeOf = (active: CompiledPolicy) =>
   createJudge({
+    kinds: JUDGED_KINDS,
     inForce: async () => ({ active, shadow: null, isSeeded: false }),
     tagsOf: async () => TAGS,
     assetsOf: async () => ({ tokenOf: (contract) => tokenOf(1, contract), priceOf: known.priceOf }),
     ownAmong: async (_owner, all) => new Set(all.filter((address) => known.isOwn(address))),
     collectionsAmong: async (_tenant, chainId, all) => new Set(all.filter((one) => known.isCollection(chainId, one))),
     isSwapSpender: known.isSwapSpender,
-    mintedTo: known.mintedTo,
   })
 
 const since = <Value>(value: Value): Changes<Value> => [{ position: 1n, at: '2026-01-01T00:00:00.000Z', value }]
@@ -226,7 +226,6 @@ const signerOf = (active: CompiledPolicy): CheckRequests => {
       isOwn: async (_owner, address) => since(known.isOwn(address)),
       isCollection: async (_tenant, chainId, contract) => since(known.isCollection(chainId, contract)),
       isSwapSpender: known.isSwapSpender,
-      mintedTo: known.mintedTo,
     },
     ...{ counted: null, times: null },
   }

@@ -16,11 +16,6 @@ export function readMinted(data: string): readonly TokenTo[] {
   })
 }
 
-/** Who gets what `readMinted` reads. */
-export function mintedTo(data: string): readonly string[] {
-  return readMinted(data).map(({ to }) => to)
-}
-
 /** The tokens that a transfer moves; empty for any other call. */
 export function readTransferred(data: string): readonly TokenTo[] {
   return tokensIn(data, ({ name, args }) => {
