@@ -34,7 +34,7 @@ export const USES = {
   requests: [],
   restores: [],
   signatures: ['transactions', 'wallets'],
-  swaps: ['policies', 'transactions', 'wallets'],
+  swaps: ['assets', 'balances', 'policies', 'transactions', 'wallets'],
   transactions: ['wallets'],
   wallets: ['transactions'],
   webhooks: [],

@@ -3,9 +3,9 @@
  * routes, the dispatcher turns events into jobs, sweeps and repeats tasks, signers and submitters do the jobs, the follower
  * observes blocks, and the commands replay. What joins two capabilities stands in `compose`.
  */
-import type { TSchema } from '@sinclair/typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
 import type { Pool } from 'pg'
-import type { ApiContext } from './api-context.ts'
+import type { ApiPart, Prepare, RouteContext, SimulatedRequest } from './api-context.ts'
 import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
@@ -259,6 +259,17 @@ export type Capability = {
   readonly past?: PastWords
   /** What tenants are told of its events. Loaded by the processes that tell them. */
   readonly publishes?: () => Promise<readonly Published[]>
-  /** Loaded by the API process alone. */
-  readonly routes?: () => Promise<(ctx: ApiContext) => Routes>
+  /** Orders the routes in the API document, the smallest first; of equal places in the order of the list. 60 if it has none. */
+  readonly place?: number
+  /** Its routes, or all that it adds to the API. Loaded by the API process alone. */
+  readonly routes?: () => Promise<(ctx: RouteContext) => Routes | ApiPart | Promise<ApiPart>>
+}
+
+/** A kind of request that a policy can be simulated with. */
+export function simulated<Body extends TSchema>(
+  place: number,
+  body: Body,
+  prepare: (walletId: string, body: Static<Body>) => Prepare,
+): SimulatedRequest {
+  return { place, body, prepare }
 }

@@ -1,10 +1,11 @@
 /** The enforcement of quotas in an API process, and the route that shows them. */
+
+import type { ApiContext } from '../api-context.ts'
 import type { Routes } from '../http/request.ts'
 import type { TenantQuotas } from '../http/tenant-quotas.ts'
 import { createAllowances } from '../quotas/allowances.ts'
 import { countUsage } from '../quotas/count-usage.ts'
 import { quotaRoutes } from '../quotas/routes.ts'
-import type { ComposedApi } from './api-context.ts'
 import { usageCounts } from './capabilities.ts'
 
 export function composeQuotas({
@@ -12,7 +13,7 @@ export function composeQuotas({
   config,
   metrics,
   findReplay,
-}: Pick<ComposedApi, 'pool' | 'config' | 'metrics' | 'findReplay'>): {
+}: Pick<ApiContext, 'pool' | 'config' | 'metrics' | 'findReplay'>): {
   readonly quotas: TenantQuotas
   readonly routes: Routes
 } {

@@ -1,5 +1,8 @@
 /** The HTTP route that calls contracts. */
+
 import type { Static } from '@sinclair/typebox'
+import type { ApiPart, RouteContext } from '../api-context.ts'
+import { simulated } from '../capability.ts'
 import { PermissionDenied } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import { CALL_BODY } from '../http/body-limits.ts'
@@ -34,7 +37,22 @@ const schema = {
   },
 }
 
-export function contractCallRoutes(ctx: CallContext): Routes {
+export function contractCallApi(ctx: RouteContext): ApiPart {
+  return {
+    routes: [contractCallRoutes(ctx)],
+    simulates: {
+      contract_call: simulated(
+        30,
+        contractCallBody,
+        (walletId, body) =>
+          (pretending, ...asked) =>
+            requestCall({ ...ctx, ...pretending }, toCall(walletId, body), ...asked),
+      ),
+    },
+  }
+}
+
+function contractCallRoutes(ctx: CallContext): Routes {
   const count = (outcome: string) => ctx.metrics.count('bursar_call_requests_total', { kind: 'contract_call', outcome })
   const send = counted(requestCall, count, acceptedOrRepeated)
   return (app) => {
@@ -75,7 +93,7 @@ export function contractCallRoutes(ctx: CallContext): Routes {
 
 type Body = Static<typeof contractCallBody>
 
-export function toCall(walletId: string, body: Body): CallRequest {
+function toCall(walletId: string, body: Body): CallRequest {
   return {
     walletId,
     contractAddress: body.contract_address,

@@ -3,6 +3,7 @@
  * nothing is recorded.
  */
 
+import type { Prepare } from '../api-context.ts'
 import type { PolicyRefused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -18,9 +19,6 @@ import type { Judged } from './intent.ts'
 import type { Judge, ShadowVerdict } from './judge.ts'
 import type { InForce, PoliciesInForce } from './policies-in-force.ts'
 import { refusedByPolicy } from './refusal.ts'
-
-/** Stands for the parts that record and refuse. */
-export type Pretending = { readonly accept: Accept; readonly judge: Judge }
 
 export type SimulatedReservation = {
   readonly reservation: RuleReservation
@@ -44,29 +42,27 @@ export type SimulatedPart = {
   readonly approvals: readonly NeededApproval[]
 }
 
-/** Prepares the request with the parts that pretend. @throws the errors of the request */
-export type Prepare = (pretending: Pretending, metadata: Metadata, environment: Environment) => Promise<unknown>
+/** What a simulation needs. */
+export type Simulating = {
+  readonly policies: {
+    /** A judge by this policy, whatever is in force. */
+    readonly judgeBy: (policy: CompiledPolicy) => Judge
+    readonly inForce: Pick<PoliciesInForce, 'of'>
+  }
+  readonly readSpent: (reservations: readonly RuleReservation[], now: string) => Promise<SpentBy>
+}
 
 /** One part for each transaction or signature of the request, in their order. */
 export async function simulate(
-  {
-    policies,
-    readSpent,
-  }: {
-    readonly policies: {
-      /** A judge by this policy, whatever is in force. */
-      readonly judgeBy: (policy: CompiledPolicy) => Judge
-      readonly inForce: Pick<PoliciesInForce, 'of'>
-    }
-    readonly readSpent: (reservations: readonly RuleReservation[], now: string) => Promise<SpentBy>
-  },
+  { policies, readSpent }: Simulating,
   policy: CompiledPolicy,
   prepare: Prepare,
   metadata: Metadata,
   environment: Environment,
 ): Promise<readonly SimulatedPart[]> {
   const judge = policies.judgeBy(policy)
-  await prepare({ accept, judge }, metadata, environment)
+  // Limits of the key of the caller are not simulated.
+  await prepare({ accept, judge, judgeTransaction: judge.transaction, limitsOf: async () => [] }, metadata, environment)
   const verdicts = judge.shadowed(metadata)
   const counted = countedBy(await policies.inForce.of({ tenantId: metadata.tenantId, environment }))
   const all = verdicts.flatMap(({ decision }) => decision.reservations)

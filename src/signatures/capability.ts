@@ -64,5 +64,5 @@ export const signatures: Capability = {
           signRecorded(needs, signature_id ?? ''),
     },
   ],
-  routes: async () => (await import('./routes.ts')).signatureRoutes,
+  routes: async () => (await import('./routes.ts')).signatureApi,
 }
