@@ -8,17 +8,16 @@ import type { LimitsOfKeys } from './access/limits-of-keys.ts'
 import type { LimitReports } from './access/report-limits.ts'
 import type { AssetBooks } from './assets/asset-books.ts'
 import type { readBalance } from './balances/read-balance.ts'
-import type { Published } from './capability.ts'
 import type { CallContext } from './contract-calls/call-context.ts'
 import type { Metadata } from './core/messages.ts'
-import type { Environment } from './core/networks.ts'
+import type { Guard } from './core/scopes.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { ReadinessCheck } from './http/health.ts'
 import type { Routes } from './http/request.ts'
 import type { NftContext } from './nft/nft-context.ts'
 import type { Judge } from './policies/judge.ts'
 import type { PolicyContext } from './policies/manage-policies.ts'
-import type { Simulating } from './policies/simulate.ts'
+import type { Prepare, Simulating } from './policies/simulate.ts'
 import type { SendContext } from './transactions/send-context.ts'
 import type { ArchiveWalletContext } from './wallets/archive-wallet.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
@@ -51,7 +50,10 @@ export type RouteContext = ApiContext &
   /** What an installation adds. */
   Pick<NftContext, 'fundIssuer'> & {
     /** Every type of public events. */
-    readonly publicTypes: readonly { readonly type: string; readonly publisher: Published }[]
+    readonly publicTypes: readonly {
+      readonly type: string
+      readonly publisher: { readonly resource: string; readonly scope: Guard; readonly schema: TSchema }
+    }[]
     /** The requests that a policy can be simulated with, by their fields of the body. Called when the routes are registered. */
     readonly simulated: () => Readonly<Record<string, SimulatedRequest>>
   }
@@ -63,12 +65,6 @@ export type ApiPart = {
   readonly readiness?: ReadinessCheck
   readonly simulates?: Readonly<Record<string, SimulatedRequest>>
 }
-
-/** Stands for the parts that record and refuse. */
-export type Pretending = Pick<ApiContext, 'accept' | 'judge' | 'judgeTransaction' | 'limitsOf'>
-
-/** Prepares the request with the parts that pretend. @throws the errors of the request */
-export type Prepare = (pretending: Pretending, metadata: Metadata, environment: Environment) => Promise<unknown>
 
 /** A kind of request that a policy can be simulated with: prepared as the real one, with parts that record nothing. */
 export type SimulatedRequest = {

@@ -3,7 +3,6 @@
  * nothing is recorded.
  */
 
-import type { Prepare } from '../api-context.ts'
 import type { PolicyRefused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -11,6 +10,7 @@ import type { Per } from '../core/policy.ts'
 import { refusedByLimit } from '../core/policy-limit.ts'
 import { roomIn, type SpentBy } from '../core/spend-limits.ts'
 import type { Accept } from '../event-log/accept.ts'
+import type { PrepareContext } from '../transactions/send-context.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'
 import type { NeededApproval } from './decide.ts'
@@ -41,6 +41,17 @@ export type SimulatedPart = {
   readonly reservations: readonly SimulatedReservation[]
   readonly approvals: readonly NeededApproval[]
 }
+
+/** Stands for the parts that record and refuse. */
+export type Pretending = {
+  readonly accept: Accept
+  readonly judge: Judge
+  readonly judgeTransaction: Judge['transaction']
+  readonly limitsOf: PrepareContext['limitsOf']
+}
+
+/** Prepares the request with the parts that pretend. @throws the errors of the request */
+export type Prepare = (pretending: Pretending, metadata: Metadata, environment: Environment) => Promise<unknown>
 
 /** What a simulation needs. */
 export type Simulating = {
