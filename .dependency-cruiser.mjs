@@ -7,6 +7,12 @@ const KERNEL = 'event-log|chain|keys|jobs'
 const DECLARATIONS = '^src/declarations\\.ts$'
 /** The type of what a capability exports, and the contexts that its functions take. */
 const CAPABILITY_TYPES = '^src/(capability|context|api-context)\\.ts$'
+/** The framework of settings, and the type of the configuration. */
+const CONFIG = '^src/config(/|\\.ts$)'
+/** The settings that a capability declares. */
+const SETTINGS = `^src/(?!(?:${KERNEL}|config)/)([^/]+)/settings\\.ts$`
+/** What settings may know of chains. */
+const CHAIN_FACTS = '^src/chain/(address|public-networks|settings)\\.ts$'
 /** Folders that are neither kernel nor capability. Every other folder of src/ is a capability. */
 const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
@@ -29,11 +35,11 @@ export const USES = {
   operator: ['transactions', 'wallets'],
   policies: ['transactions'],
   quotas: [],
-  recovery: ['transactions', 'wallets'],
+  recovery: ['policies', 'transactions', 'wallets'],
   replay: [],
   requests: [],
   restores: [],
-  signatures: ['transactions', 'wallets'],
+  signatures: ['policies', 'transactions', 'wallets'],
   swaps: ['assets', 'balances', 'policies', 'transactions', 'wallets'],
   transactions: ['wallets'],
   wallets: ['transactions'],
@@ -91,7 +97,13 @@ export default {
       from: { path: `^src/${folder}/` },
       to: {
         path: '^src/',
-        pathNot: [`^src/(${SHARED})/`, `^src/(${[folder, ...uses].join('|')})/`, CAPABILITY_TYPES, DECLARATIONS],
+        pathNot: [
+          `^src/(${SHARED})/`,
+          `^src/(${[folder, ...uses].join('|')})/`,
+          CAPABILITY_TYPES,
+          DECLARATIONS,
+          CONFIG,
+        ],
       },
     })),
     {
@@ -99,7 +111,7 @@ export default {
       comment: 'A folder that stands neither in USES nor in GROUND imports no capability.',
       severity: 'error',
       from: { path: CAPABILITY, pathNot: `^src/(${Object.keys(USES).join('|')})/` },
-      to: { path: '^src/', pathNot: [`^src/(${SHARED})/`, '^src/$1/', CAPABILITY_TYPES, DECLARATIONS] },
+      to: { path: '^src/', pathNot: [`^src/(${SHARED})/`, '^src/$1/', CAPABILITY_TYPES, DECLARATIONS, CONFIG] },
     },
     {
       name: 'deciders-events-and-states-import-core-alone',
@@ -137,12 +149,22 @@ export default {
       from: { path: ['^src/config/', '^src/config\\.ts$'] },
       to: {
         path: '^src/',
-        pathNot: [
-          '^src/(config|core)/',
-          '^src/(config|logging)\\.ts$',
-          '^src/chain/(address|public-networks|settings)\\.ts$',
-        ],
+        pathNot: ['^src/(config|core)/', '^src/(config|logging)\\.ts$', CHAIN_FACTS],
       },
+    },
+    {
+      name: 'settings-import-core',
+      comment: 'Settings of capabilities are read before any part exists too.',
+      severity: 'error',
+      from: { path: SETTINGS },
+      to: { path: '^src/', pathNot: ['^src/core/', CONFIG, CHAIN_FACTS] },
+    },
+    {
+      name: 'config-is-for-settings',
+      comment: 'A capability is handed the configuration in the context.',
+      severity: 'error',
+      from: { path: CAPABILITY, pathNot: SETTINGS },
+      to: { path: CONFIG },
     },
     {
       name: 'no-circles-of-folders-in-nft',

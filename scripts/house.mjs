@@ -18,6 +18,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { filesBelow } from './fingerprint.mjs'
+import { withPart } from './marked-part.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const PAGE = 'docs/architecture.md'
@@ -42,7 +43,7 @@ const LAYERS = [
 ]
 
 /** Never raise it. */
-const MOST_UPWARDS = 15
+const MOST_UPWARDS = 13
 
 /** What a file outside of the folder says if it names the capability. */
 const NAMES = {
@@ -56,8 +57,7 @@ const NOT_SWAPS = /^src\/(core\/closest|event-log\/rebuild|replay\/rebuild-comma
 const CODE = /\.(ts|mjs)$/
 const NOT_OURS = /^(src\/(generated|contracts\/artifacts)\/|scripts\/house\.mjs$)/
 
-const BEGIN = '<!-- house: made by npm run house -->'
-const END = '<!-- end of house -->'
+const MARKS = { begin: '<!-- house: made by npm run house -->', end: '<!-- end of house -->' }
 
 /** @param {string} path @returns {string | null} */
 function roomOf(path) {
@@ -125,13 +125,13 @@ export function pictureOf(arrows) {
   return ['```mermaid', 'flowchart TB', ...lines, '```'].join('\n')
 }
 
-/** @param {string} page docs/architecture.md @param {string} picture @returns {string} the page with the picture between its two marks */
+/**
+ * @param {string} page docs/architecture.md
+ * @param {string} picture
+ * @returns {string} the page with the picture
+ */
 export function withPicture(page, picture) {
-  const [before, rest] = page.split(BEGIN)
-  const after = rest?.split(END)[1]
-  if (before === undefined || after === undefined)
-    throw new Error(`${PAGE} has no markers for the picture: ${BEGIN} … ${END}`)
-  return `${before}${BEGIN}\n\n${picture}\n\n${END}${after}`
+  return withPart(page, MARKS, `\n\n${picture}\n\n`)
 }
 
 /** Whether the code of a file, comments left out, names the capability. @param {string} path @param {string} text @param {RegExp} names */

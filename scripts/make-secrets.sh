@@ -88,8 +88,11 @@ done
 ! unusable redis_url default || put redis_url "redis://default:$(cat redis_password)@redis:6379"
 
 # A database user for each process. The migration creates them from database_logins.
+# users: made by npm run processes
+users='api dispatcher signer submitter follower auditor sender operator party_1 party_2 party_3'
+# end of users
 logins=''
-for name in api dispatcher signer submitter follower auditor sender operator party_1 party_2 party_3; do
+for name in $users; do
   user="bursar_${name}_login"
   if unusable "database_url_$name" "$user"; then
     password=$(random hex 64)

@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from './build.mjs'
+import { withPart } from './marked-part.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const BEGIN = '<!-- settings: made by npm run settings -->'
-const END = '<!-- end of settings -->'
+const MARKS = { begin: '<!-- settings: made by npm run settings -->', end: '<!-- end of settings -->' }
 
 /**
  * @param {readonly { name: string, type: string, default: string, description: string }[]} settings
@@ -27,16 +27,12 @@ export function settingsTable(settings) {
  * @returns {string} the page with the table in its place
  */
 export function withTable(page, table) {
-  const [before, rest] = page.split(BEGIN)
-  const after = rest?.split(END)[1]
-  if (before === undefined || after === undefined)
-    throw new Error(`docs/settings.md has no markers for the table: ${BEGIN} … ${END}`)
-  return `${before}${BEGIN}\n\n${table}\n\n${END}${after}`
+  return withPart(page, MARKS, `\n\n${table}\n\n`)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await build(root)
-  const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/config/settings.js`).href)
+  const { SETTINGS } = await import(pathToFileURL(`${root}dist/src/compose/load-config.js`).href)
   const path = `${root}docs/settings.md`
   writeFileSync(path, withTable(readFileSync(path, 'utf8'), settingsTable(SETTINGS)))
 }

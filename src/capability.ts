@@ -3,9 +3,9 @@
  * routes, the dispatcher turns events into jobs, sweeps and repeats tasks, signers and submitters do the jobs, the follower
  * observes blocks, and the commands replay. What joins two capabilities stands in `compose`.
  */
-import type { Static, TSchema } from '@sinclair/typebox'
+import type { TSchema } from '@sinclair/typebox'
 import type { Pool } from 'pg'
-import type { ApiPart, RouteContext, SimulatedRequest } from './api-context.ts'
+import type { ApiPart, RouteContext } from './api-context.ts'
 import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
@@ -22,14 +22,38 @@ import type { Routes } from './http/request.ts'
 import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
+import type { Coverage } from './keys/coverage.ts'
+import type { AskedSignature } from './keys/mpc/party-sign.ts'
 import type { Signer } from './keys/signer.ts'
-import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
-import type { Prepare } from './policies/simulate.ts'
+import type { CheckRequests } from './policies/check-requests.ts'
 import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
 import type { JudgedKinds } from './policies/transaction-intents.ts'
-import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { KindRules } from './transactions/kind-rules.ts'
+import type { AnyPart } from './transactions/parts.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
+import type { WalletFactsOf } from './wallets/wallet-facts.ts'
+
+/** What jobs of signers have. The private key stays behind `signer`. */
+export type SigningNeeds = Pick<Context, 'pool' | 'log'> & {
+  readonly signer: Signer
+  readonly walletOf: SigningWalletOf
+  /**
+   * Why the policy of the log forbids a recorded request; what it forbids is reported under the name of its id.
+   * @param problem of this kind of request
+   */
+  readonly problemOf: <Recorded extends { readonly id: string }, Rest extends readonly unknown[]>(
+    name: string,
+    problem: (check: CheckRequests) => (recorded: Recorded, ...rest: Rest) => Promise<string | null>,
+  ) => (recorded: Recorded, ...rest: Rest) => Promise<string | null>
+}
+
+/** What the job that exports keys has instead. */
+export type SeedNeeds = Context &
+  Pick<SigningNeeds, 'problemOf'> & {
+    readonly factsOf: WalletFactsOf
+    /** The seed of a tenant, for the caller to wipe. */
+    readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
+  }
 
 export type JobHandling = {
   readonly queue: QueueName
@@ -41,17 +65,20 @@ export type JobHandling = {
       readonly process: 'signer'
       /** Jobs of the queue for mpc keys at once, where the declaration has one; by default as many. */
       readonly mpcConcurrency?: number
-      readonly handle: (
-        /** The private key stays behind `signer`. */
-        needs: Pick<Context, 'pool' | 'log'> & {
-          readonly signer: Signer
-          readonly walletOf: SigningWalletOf
-          /** Why the policy of the log forbids what is to be signed. */
-          readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
-        },
-      ) => JobHandler
+      readonly seesSeeds: false
+      readonly handle: (needs: SigningNeeds) => JobHandler
     }
+  | { readonly process: 'signer'; readonly seesSeeds: true; readonly handle: (needs: SeedNeeds) => JobHandler }
 )
+
+/**
+ * Whether the log, read by a party itself, contains exactly what it is asked to sign.
+ * @throws Unavailable when the log cannot be read; BrokenChain, WalletUnfit: then it is not covered
+ */
+export type Covers = (
+  needs: Pick<Context, 'log'> & { readonly walletOf: SigningWalletOf; readonly check: CheckRequests },
+  asked: AskedSignature,
+) => Promise<Coverage>
 
 /** A task that one of the dispatchers repeats, the first time at once. */
 export type RepeatedTask = {
@@ -241,10 +268,12 @@ export type Gauge = {
 
 export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
-  /** What transactions of a kind can do, by the opening event: those that it opens. Policies judge it. */
-  readonly judges?: JudgedKinds
   /** What it says of the transactions that it opens, by the opening event. Without rules none is signed. */
   readonly kinds?: Readonly<Record<string, KindRules>>
+  /** What its transactions record beside what every transaction has, by the name that it declares. */
+  readonly parts?: Readonly<Record<string, AnyPart>>
+  /** What transactions of a kind can do, by the opening event: those that it opens. Policies judge it. */
+  readonly judges?: JudgedKinds
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */
@@ -252,6 +281,8 @@ export type Capability = {
   readonly gauges?: readonly Gauge[]
   readonly work?: readonly Work[]
   readonly jobs?: readonly JobHandling[]
+  /** By the kind of what parties of joint keys are asked to sign. A kind without one is not signed. */
+  readonly covers?: Readonly<Record<string, Covers>>
   readonly tasks?: readonly RepeatedTask[]
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
@@ -264,13 +295,4 @@ export type Capability = {
   readonly place?: number
   /** Its routes, or all that it adds to the API. Loaded by the API process alone. */
   readonly routes?: () => Promise<(ctx: RouteContext) => Routes | ApiPart | Promise<ApiPart>>
-}
-
-/** A kind of request that a policy can be simulated with. */
-export function simulated<Body extends TSchema>(
-  place: number,
-  body: Body,
-  prepare: (walletId: string, body: Static<Body>) => Prepare,
-): SimulatedRequest {
-  return { place, body, prepare }
 }

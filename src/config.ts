@@ -3,19 +3,16 @@
  * part. No other code reads the environment. A bad setting stops the start with one line that names it.
  */
 import { join, resolve } from 'node:path'
-import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { Static, TObject } from '@sinclair/typebox'
 import type { ChainSettings, RpcBatchLimits } from './chain/settings.ts'
-import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
 import { type DatabaseConfig, databaseConfig, databaseProblems } from './config/database.ts'
+import type { DeclaredSettings, Schemas } from './config/declare-settings.ts'
 import { type HttpConfig, httpConfig, httpProblems, type StreamLimits, streamLimits } from './config/http.ts'
-import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { quotaConfig } from './config/quotas.ts'
-import { readSetting, ruleOf } from './config/read-setting.ts'
+import { readSetting } from './config/read-setting.ts'
 import { settingText, variablesOf } from './config/secret-files.ts'
-import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
-import { type SourceConfig, sourceConfig, sourceProblems } from './config/swap-source.ts'
-import { type WebhookConfig, webhookConfig, webhookProblems } from './config/webhooks.ts'
+import { type GENERAL_SETTINGS, generalSettings, settingsOfChains } from './config/settings.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
 import { isLoopback } from './core/exposure.ts'
@@ -24,7 +21,16 @@ import type { LogLevel } from './logging.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
 
-export type Config = {
+/** The members that capabilities declare: each `settings.ts` adds its own (`declare module '../config.ts' { … }`). */
+// biome-ignore lint/suspicious/noEmptyInterface: declarations are merged into it.
+export interface CapabilityConfig {}
+
+/** Every member has its declaration, and no other does. */
+export type DeclaredConfig = {
+  readonly [Member in keyof CapabilityConfig]: DeclaredSettings<CapabilityConfig[Member]>
+}
+
+export type Config = CapabilityConfig & {
   /** True when the sandbox runs local chains: responses say so, and the faucet exists. */
   readonly sandbox: boolean
   /** The rules of the sandbox's chains. Null: the newest that its nodes have. */
@@ -58,13 +64,6 @@ export type Config = {
   }
   /** Keys of tags, the newest first: of signers and mpc parties, which need one. */
   readonly tagKeys: readonly Uint8Array[]
-  /** Null when there are no mpc wallets. */
-  readonly mpc: MpcConfig | null
-  readonly audit: AuditConfig
-  /** Age recipients that keys may be exported to. Empty: none. Null: any, only in the sandbox. */
-  readonly exportRecipients: readonly string[] | null
-  /** Whether typed data that lets somebody else spend is signed, as the operator says; `null`: as policies say, see `signatures`. */
-  readonly spendingTypedData: 'refuse' | 'allow' | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
   readonly rpcTimeoutMs: number
@@ -75,14 +74,6 @@ export type Config = {
   readonly sweepIntervalMs: number
   readonly reconcileIntervalMs: number
   readonly leaseMs: number
-  readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number; readonly requireFeeds: boolean }
-  /** Where hosted quotes come from; null for none. */
-  readonly swapSource: SourceConfig | null
-  readonly webhooks: WebhookConfig
-  /** Null when only Bursar serves metadata. `authorization` is the value of the header. */
-  readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
-  /** Ends with `/`. Null for `ipfs://`. */
-  readonly metadataBaseUrl: string | null
   /** One line for each name in the environment that looks like a misspelt setting; to be logged. */
   readonly warnings: readonly string[]
 }
@@ -98,19 +89,36 @@ export class ConfigError extends Error {
   }
 }
 
-/** @throws ConfigError */
-export function loadConfig(env: Environ): Config {
+/**
+ * @param declared by capabilities
+ * @throws ConfigError
+ */
+export function readConfig(env: Environ, declared: DeclaredConfig): Config {
   const problems: string[] = []
-  const general = readAll(GENERAL_SETTINGS, '', env, problems) as General
+  const all: readonly DeclaredSettings[] = Object.values(declared)
+  const general = readAll(generalSettings(all), '', env, problems) as General
   const chains = CHAIN_KEYS.flatMap((key) => {
-    const input = readAll(CHAIN_SETTINGS, settingPrefix(key), env, problems) as ChainInput
-    return chainOrProblem(() => chainSettings(key, input), problems)
+    const input = readAll(settingsOfChains(all), settingPrefix(key), env, problems) as ChainInput
+    return chainOrProblem(() => chainSettings(key, input, all), problems)
   })
+  const signsFromLog = all.some((each) => each.signsFromLog?.(general as never))
   // A setting that was refused counts as unset from here on. That it must be set is then no second problem.
   const refused = new Set(problems.map(settingOf))
-  problems.push(...contradictions(general, chains).filter((problem) => !refused.has(settingOf(problem))))
+  const contradicting = [
+    ...contradictions(general, chains),
+    ...all.flatMap((each) => each.problems?.(general as never, chains) ?? []),
+    ...httpProblems(general),
+    ...databaseProblems(general, signsFromLog),
+    ...chainProblems(chains),
+  ]
+  problems.push(...contradicting.filter((problem) => !refused.has(settingOf(problem))))
   if (problems.length > 0) throw new ConfigError(problems)
-  return { ...configOf(general), chains, warnings: misspelt(env) }
+  const own = configOf(general, signsFromLog)
+  const members = Object.entries<DeclaredSettings>(declared).map(([name, { read }]) => [
+    name,
+    read(general as never, own),
+  ])
+  return { ...own, ...(Object.fromEntries(members) as CapabilityConfig), chains, warnings: misspelt(env, all) }
 }
 
 /** The setting that a problem names: its first word. */
@@ -121,7 +129,7 @@ function settingOf(problem: string): string {
 type General = Static<TObject<typeof GENERAL_SETTINGS>>
 
 /** The settings that are set or have defaults; unset ones are absent. Adds a line to `problems` for each bad one. */
-function readAll(schemas: Readonly<Record<string, TSchema>>, prefix: string, env: Environ, problems: string[]): object {
+function readAll(schemas: Schemas, prefix: string, env: Environ, problems: string[]): object {
   const values: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(schemas)) {
     const given = settingText(`${prefix}${name}`, schema, env)
@@ -154,15 +162,11 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
     problems.push('KEYSTORE_KEY must be set if KEYSTORE is postgres: every signer needs the same key')
   }
-  problems.push(...mpcProblems(general), ...httpProblems(general), ...sourceProblems(general, chains))
-  problems.push(...webhookProblems(general), ...databaseProblems(general, general.MPC_PARTY !== undefined))
-  for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
-    const url = general[name]
-    if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
-  }
-  if (general.IPFS_API_AUTHORIZATION !== undefined && general.IPFS_API_URL === undefined) {
-    problems.push('IPFS_API_URL must be set if IPFS_API_AUTHORIZATION is set')
-  }
+  return problems
+}
+
+function chainProblems(chains: readonly ChainSettings[]): string[] {
+  const problems: string[] = []
   const twice = chains.find((chain, index) => chains.findIndex(({ chainId }) => chainId === chain.chainId) < index)
   if (twice !== undefined) {
     problems.push(`${settingPrefix(twice)}CHAIN_ID must differ from that of every other chain, not ${twice.chainId}`)
@@ -176,7 +180,10 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   return problems
 }
 
-function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
+function configOf(
+  general: General,
+  signsFromLog: boolean,
+): Omit<Config, 'chains' | 'warnings' | keyof CapabilityConfig> {
   const sandbox = general.SANDBOX ?? general.DATABASE_URL === undefined
   const dataDir = resolve(general.DATA_DIR)
   return {
@@ -185,7 +192,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     dataDir,
     databaseUrl: general.DATABASE_URL ?? null,
     databasePoolSize: general.DATABASE_POOL_SIZE,
-    database: databaseConfig(general, general.MPC_PARTY !== undefined),
+    database: databaseConfig(general, signsFromLog),
     redisUrl: general.REDIS_URL ?? null,
     api: { host: general.HOST, port: general.PORT },
     metricsPort: general.METRICS_PORT ?? null,
@@ -206,11 +213,6 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       key: general.KEYSTORE_KEY ?? null,
     },
     tagKeys: general.TRANSACTION_TAG_KEY?.map((key) => Buffer.from(key, 'base64')) ?? [],
-    mpc: mpcConfig(general, dataDir),
-    audit: auditConfig(general, dataDir),
-    // A writer of requests must not choose who receives the key: outside the sandbox, unset means no recipient.
-    exportRecipients: general.EXPORT_RECIPIENTS ?? (sandbox ? null : []),
-    spendingTypedData: general.SIGN_SPENDING_TYPED_DATA ?? null,
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     rpcBatch: { maxCalls: general.RPC_BATCH_MAX_CALLS, maxBytes: general.RPC_BATCH_MAX_BYTES },
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,
@@ -219,18 +221,6 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     sweepIntervalMs: general.SWEEP_INTERVAL_MS,
     reconcileIntervalMs: general.RECONCILE_INTERVAL_MS,
     leaseMs: general.LEASE_MS,
-    swap: {
-      quoteTtlMs: general.SWAP_QUOTE_TTL_MS,
-      maxSlippageBps: general.SWAP_MAX_SLIPPAGE_BPS,
-      requireFeeds: general.SWAP_REQUIRE_FEEDS,
-    },
-    swapSource: sourceConfig(general),
-    webhooks: webhookConfig(general),
-    ipfs:
-      general.IPFS_API_URL === undefined
-        ? null
-        : { url: general.IPFS_API_URL, authorization: general.IPFS_API_AUTHORIZATION ?? null },
-    metadataBaseUrl: general.METADATA_BASE_URL ?? null,
   }
 }
 
@@ -238,11 +228,13 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
 const SHORTEST_COMPARED = 8
 
 /** A misspelt setting would silently leave its default in force, so it is reported with the likely intended name. */
-function misspelt(env: Environ): string[] {
+function misspelt(env: Environ, declared: readonly DeclaredSettings[]): string[] {
   const known = new Set([
-    ...Object.entries(GENERAL_SETTINGS).flatMap(([name, schema]) => variablesOf(name, schema)),
+    ...Object.entries(generalSettings(declared)).flatMap(([name, schema]) => variablesOf(name, schema)),
     ...CHAIN_KEYS.flatMap((key) =>
-      Object.entries(CHAIN_SETTINGS).flatMap(([name, schema]) => variablesOf(`${settingPrefix(key)}${name}`, schema)),
+      Object.entries(settingsOfChains(declared)).flatMap(([name, schema]) =>
+        variablesOf(`${settingPrefix(key)}${name}`, schema),
+      ),
     ),
   ])
   const prefixes = CHAIN_KEYS.map(settingPrefix)

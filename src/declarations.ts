@@ -99,7 +99,11 @@ export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Kinds
 /** The type of the transaction that each of them opens. */
 export const TRANSACTION_TYPES = mapValues(OPENINGS, ({ type }) => type)
 
-nameKinds(OPENINGS, ALL.flatMap(({ subjects = [] }) => subjects) as readonly SubjectType[])
+nameKinds(
+  OPENINGS,
+  ALL.flatMap(({ subjects = [] }) => subjects) as readonly SubjectType[],
+  ALL.flatMap(({ intentParts = [] }) => intentParts),
+)
 
 /** Every category of streams. */
 export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {

@@ -5,7 +5,7 @@ import { assets } from '../assets/capability.ts'
 import { audit } from '../audit/capability.ts'
 import type { KnownEvents } from '../audit/chain/chain-check.ts'
 import { balances } from '../balances/capability.ts'
-import type { Capability, Gauge, JobHandling } from '../capability.ts'
+import type { Capability, Covers, Gauge, SeedNeeds, SigningNeeds } from '../capability.ts'
 import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
@@ -30,6 +30,7 @@ import { swaps } from '../swaps/capability.ts'
 import { swapSpenders } from '../swaps/swap-target.ts'
 import { transactions } from '../transactions/capability.ts'
 import type { RulesOfKinds } from '../transactions/kind-rules.ts'
+import { nameParts } from '../transactions/parts.ts'
 import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
@@ -91,8 +92,13 @@ export const KINDS: RulesOfKinds = new Map(
   ),
 )
 
+nameParts(Object.assign({}, ...CAPABILITIES.map(({ parts }) => parts)))
+
 /** What transactions can do, for policies, by their opening event. */
 export const JUDGED_KINDS: JudgedKinds = Object.assign({}, ...CAPABILITIES.map(({ judges }) => judges))
+
+/** What the log must have of what parties sign, beside transactions, by its kind. */
+export const COVERS: Readonly<Record<string, Covers>> = Object.assign({}, ...CAPABILITIES.map(({ covers }) => covers))
 
 /** What events say of the past, for policies. */
 export const PAST: PastSource = {
@@ -137,10 +143,13 @@ export function addKernelGauges({ metrics, jobs, pool }: Kernel): void {
 /** Does the jobs of capabilities that run in signers. */
 export function handleSigning(
   jobs: Pick<Jobs, 'process'>,
-  needs: Parameters<Extract<JobHandling, { process: 'signer' }>['handle']>[0],
+  needs: SigningNeeds,
+  ofSeeds: SeedNeeds,
 ): readonly JobWorker[] {
   return HANDLED.flatMap((handling) => {
     if (handling.process !== 'signer') return []
+    if (handling.seesSeeds)
+      return [jobs.process(handling.queue, handling.handle(ofSeeds), { concurrency: handling.concurrency })]
     const { queue, concurrency, mpcConcurrency } = handling
     const handler = handling.handle(needs)
     const own = jobs.process(queue, handler, { concurrency })

@@ -3,8 +3,8 @@ import { observedTransferAggregate } from '../activity/aggregate.ts'
 import type { TransferState } from '../activity/state.ts'
 import type { Decision } from '../event-log/aggregate.ts'
 import type { Metrics } from '../http/metrics.ts'
+import { shownFailure } from '../transactions/parts.ts'
 import { FINAL_STATES, type TransactionState } from '../transactions/state.ts'
-import { shownFailureCode } from '../transactions/swap-failure.ts'
 
 const ENDED: ReadonlySet<string> = new Set(FINAL_STATES)
 const OBSERVED = `${observedTransferAggregate.category}-`
@@ -22,7 +22,7 @@ function countEnded(metrics: Pick<Metrics, 'count'>, transaction: TransactionSta
   // Nothing is decided about a transaction that stays ended: such a change ends it.
   if (transaction.state === 'unknown' || !ENDED.has(transaction.state)) return
   const { type, intent, state, failure } = transaction
-  const outcome = failure === null ? state : shownFailureCode(failure, intent)
+  const outcome = failure === null ? state : shownFailure(failure, intent, intent.to).code
   metrics.count('bursar_transactions_ended_total', { network: intent.network, type, outcome })
 }
 

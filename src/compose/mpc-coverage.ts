@@ -3,29 +3,23 @@
  */
 import { notHeld } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
-import { requireSound } from '../event-log/load-checked.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature } from '../keys/mpc/party-sign.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
-import { coversVoucher } from '../nft/tokens/covers.ts'
-import { mintAggregate } from '../nft/tokens/mint-aggregate.ts'
-import type { VoucherProblem } from '../nft/tokens/sign-voucher.ts'
+import type { CheckRequests } from '../policies/check-requests.ts'
 import type { LogClock } from '../policies/log-clock.ts'
-import { signatureAggregate } from '../signatures/aggregate.ts'
-import { coversSignature } from '../signatures/covers.ts'
-import type { SignatureProblem } from '../signatures/sign-recorded.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { coversTransaction } from '../transactions/covers.ts'
 import { newestAttempt, type TransactionState } from '../transactions/state.ts'
 import type { TagKeys } from '../transactions/tags.ts'
-import { createSigningWalletOf, type SigningWallet, type SigningWalletOf } from '../wallets/signing-wallet.ts'
+import { createSigningWalletOf, isJointKeyOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
+import { COVERS } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { isGap, isNear, type NonceContext } from './nonce-window.ts'
-import { signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 
 /** Transactions that failed or were cancelled before a signature was recorded. */
@@ -65,7 +59,7 @@ type CoverageContext = NonceContext & {
   readonly walletOf: SigningWalletOf
   readonly check: CheckRecorded
   /** What the policy of the log says. */
-  readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
+  readonly requests: CheckRequests
 }
 
 /** Made once: the wallets that were read are remembered. @param journal of this party */
@@ -86,7 +80,7 @@ export function coverageContext(
     journal,
     walletOf,
     check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),
-    problems: { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) },
+    requests: checkRequests,
     keys,
   }
 }
@@ -98,61 +92,21 @@ export async function coverageOf(ctx: CoverageContext, asked: readonly AskedSign
   const of = inTransactions.length === 0 ? [] : await coverTransactions(ctx, inTransactions)
   for (const [index, item] of inTransactions.entries())
     verdicts.set(item, of[index] ?? notCovered('it was not checked'))
+  const needs = { log: ctx.log, walletOf: ctx.walletOf, check: ctx.requests }
   await Promise.all(
     asked.map(async (item) => {
-      if (item.intent.kind === 'voucher') verdicts.set(item, await coverVoucher(ctx, item).catch(unlessBroken))
-      if (item.intent.kind === 'signature') verdicts.set(item, await coverSignature(ctx, item).catch(unlessBroken))
+      const { kind } = item.intent
+      const covers = Object.hasOwn(COVERS, kind) ? COVERS[kind] : undefined
+      if (covers !== undefined) verdicts.set(item, await covers(needs, item).catch(unlessBroken))
     }),
   )
   return asked.map((item) => verdicts.get(item) ?? notCovered('the kind of the request is unknown'))
-}
-
-async function coverVoucher(
-  { log, walletOf, problems }: CoverageContext,
-  { intent, subject, keyId }: AskedSignature,
-): Promise<Coverage> {
-  const { state, opened } = requireSound(await log.loadChecked(mintAggregate, [intent.id]))
-  if (subject.kind !== 'typed_data') return notCovered('the request is for a voucher')
-  if (state.state === 'unknown' || state.voucher === null || opened === null)
-    return notCovered('the log does not have this voucher')
-  const { voucher: terms, mint } = state
-  const wallet = await walletOf(terms.walletId)
-  if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet that owns the contract')
-  if (wallet.tenantId !== mint.tenantId) return notCovered('the wallet and the mint belong to different tenants')
-  const problem = await problems.voucher({ ...opened, id: intent.id, mint, voucher: terms }, wallet)
-  if (problem !== null) return notCovered(problem)
-  return coversVoucher(state, { walletId: terms.walletId, typedData: subject.typedData })
-}
-
-async function coverSignature(
-  { log, walletOf, problems }: CoverageContext,
-  { intent, subject, address, keyId }: AskedSignature,
-): Promise<Coverage> {
-  const { state, opened } = requireSound(await log.loadChecked(signatureAggregate, [intent.id]))
-  if (subject.kind === 'transaction') return notCovered('the request is for a message or typed data')
-  if (state.type === 'unknown' || opened === null) return notCovered('the log does not have this signature')
-  const wallet = await walletOf(state.wish.walletId)
-  if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet of the request')
-  if (wallet.tenantId !== state.wish.tenantId)
-    return notCovered('the wallet and the request belong to different tenants')
-  const problem = await problems.signature({ id: intent.id, opened, state })
-  if (problem !== null) return notCovered(problem)
-  return coversSignature(
-    state,
-    subject.kind === 'message'
-      ? { address, type: 'message', message: subject.message }
-      : { address, type: 'typed_data', typedData: subject.typedData },
-  )
 }
 
 /** An edited stream covers nothing, and does not affect others. */
 function unlessBroken(error: unknown): Coverage {
   if (error instanceof BrokenChain || error instanceof WalletUnfit) return notCovered(error.message)
   throw error
-}
-
-function isKeyOf({ key }: SigningWallet, keyId: string): boolean {
-  return key.kind === 'mpc' && key.keyId === keyId
 }
 
 /** Of the first signature: later ones spend nothing more but the fee, which the cap of the chain bounds. */
@@ -174,7 +128,7 @@ async function coverTransactions(ctx: CoverageContext, asked: readonly AskedSign
       const found = checked.get(intent.id)
       if (subject.kind !== 'transaction' || found === undefined) return notCovered('the request is for a transaction')
       if (found.problem !== null) return notCovered(found.problem)
-      if (!isKeyOf(found.wallet, keyId)) return notCovered('the key does not belong to the wallet that pays')
+      if (!isJointKeyOf(found.wallet, keyId)) return notCovered('the key does not belong to the wallet that pays')
       const { state } = found.loaded
       const { transaction } = subject
       const chain = chains.byChainId(transaction.chainId)

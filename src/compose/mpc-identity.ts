@@ -4,7 +4,7 @@
  */
 import pg from 'pg'
 import { printText } from '../cli/printed.ts'
-import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { InvalidSetting } from '../core/errors.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
 import { type Kek, parseKek } from '../keys/kek.ts'
@@ -13,6 +13,7 @@ import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
 import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
 import { requireUsableDirectory } from '../keys/usable-directory.ts'
 import type { IdentityOwner } from '../mpc-wallets/mpc-program.ts'
+import { loadConfig } from './load-config.ts'
 import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
 
 /** The setting of the directory of a party, as messages name it. */

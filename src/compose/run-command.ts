@@ -2,10 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printText } from '../cli/printed.ts'
-import { ConfigError, loadConfig } from '../config.ts'
+import { ConfigError } from '../config.ts'
 import { directoryExists } from '../keys/usable-directory.ts'
 import { requireFittingDatabase } from './check-database.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
+import { loadConfig } from './load-config.ts'
 
 /**
  * The result of a task that uses the parts of a process; they are closed afterwards.

@@ -5,7 +5,7 @@
 import { useFastKeccak } from '../chain/fast-keccak.ts'
 import { exitAfter } from '../cli/exit-after.ts'
 import { printText } from '../cli/printed.ts'
-import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
 import type { ProcessName } from '../core/processes.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
@@ -14,6 +14,7 @@ import { closeOnSignal } from '../http/shutdown.ts'
 import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
+import { loadConfig } from './load-config.ts'
 
 /** The work of a process. `drain` stops taking new work and resolves when the started work has finished. */
 export type Work = {

@@ -3,6 +3,7 @@
  * wallets' keys; signs transactions of lanes, vouchers, messages and typed data; seals keys for export.
  */
 import { randomInt } from 'node:crypto'
+import type { SigningNeeds } from '../capability.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
 import { createInTurn } from '../core/in-turn.ts'
 import { onceEach } from '../core/once-each.ts'
@@ -10,7 +11,6 @@ import type { Fence } from '../event-log/leases.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
-import { sealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import { createCompareLane, type LaneReports } from '../transactions/compare-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
@@ -38,14 +38,12 @@ import { workOnLanes } from './lanes.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { openKeystore } from './open-keystore.ts'
-import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { reportUnstorable } from './report-unstorable.ts'
 import { composeWatchRestores, requireWholeLog, warnOfMissingFile } from './restores.ts'
 import type { Work } from './run-process.ts'
 
 const WALLETS_AT_ONCE = 8
-const EXPORTS_AT_ONCE = 2
 /** Random numbers are one of so many. */
 const DRAWS = 2 ** 32
 /**
@@ -86,10 +84,7 @@ export async function startSigner(
     onMismatches: (requests) => kernel.metrics.count('bursar_policy_mismatches_total', {}, requests),
   })
   const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
-  const problems = {
-    signature: telling(kernel, 'signature_id', signatureProblem(checkRequests)),
-    voucher: telling(kernel, 'mint_id', voucherProblem(checkRequests)),
-  }
+  const problemOf: SigningNeeds['problemOf'] = (name, problem) => telling(kernel, name, problem(checkRequests))
   const ctx = laneContext(kernel, { signer, check, keys: tagKeys, restores })
   const pass = (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
@@ -101,12 +96,6 @@ export async function startSigner(
   const makers = {
     hd: (walletId: string) => makeHdWallet(making, walletId),
     mpc: mpcKeys?.makeMpcWallet ?? null,
-  }
-  const sealing = {
-    ...kernel,
-    loadSeed: seeds.load,
-    walletOf: factsOf,
-    problemOf: telling(kernel, 'export_id', exportProblem(checkRequests)),
   }
   const handlers = {
     wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
@@ -121,8 +110,11 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process('export', ({ export_id }) => sealExport(sealing, export_id ?? ''), { concurrency: EXPORTS_AT_ONCE }),
-    ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
+    ...handleSigning(
+      jobs,
+      { pool, log, signer, walletOf, problemOf },
+      { ...kernel, factsOf, loadSeed: seeds.load, problemOf },
+    ),
   ]
   return {
     problem,

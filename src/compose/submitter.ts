@@ -8,7 +8,7 @@ import { createNeededGas, lackGas } from '../transactions/gas-budget.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
 import { type SubmitContext, submitLane } from '../transactions/submit-lane.ts'
-import { handleSending } from './capabilities.ts'
+import { handleSending, KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { workOnLanes } from './lanes.ts'
 import { createLeftSwaps } from './left-swaps.ts'
@@ -30,6 +30,7 @@ export async function startSubmitter(kernel: Kernel): Promise<Work> {
   const left = createLeftSwaps(clock)
   const ctx = {
     ...kernel,
+    kinds: KINDS,
     lanes: createLaneReads(pool),
     lackGas: lackGasOn(kernel),
     onLeft(chainId: number, transactionId: string) {

@@ -5,7 +5,7 @@ import type { ChainSettings, TokenSetting } from '../chain/settings.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { largest } from '../core/money.ts'
 import { type ChainKey, ENVIRONMENTS, NETWORKS, type Network, PUBLIC_CHAIN_IDS } from '../core/networks.ts'
-import { type SwapInput, swapSettings } from './swap.ts'
+import type { DeclaredSettings } from './declare-settings.ts'
 
 const GWEI = 1_000_000_000n
 
@@ -46,7 +46,7 @@ const TESTNET_CONFIRMATIONS = 12
 const UNKNOWN_CONTRACTS: PublicContracts = { priceFeeds: {}, tokens: [] }
 
 /** The settings of one chain; undefined where unset. */
-export type ChainInput = SwapInput & {
+export type ChainInput = {
   readonly RPC_URLS?: readonly string[]
   readonly RPC_QUORUM?: number
   readonly CHAIN_ID?: number
@@ -70,10 +70,15 @@ export function settingPrefix({ network, environment }: ChainKey): string {
 }
 
 /**
+ * @param declared the settings of capabilities, whose values are in the input too
  * @returns null for a chain without nodes
  * @throws ValidationFailed for an address with a wrong checksum, with the name of the setting as its field
  */
-export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings | null {
+export function chainSettings(
+  key: ChainKey,
+  input: ChainInput,
+  declared: readonly DeclaredSettings[],
+): ChainSettings | null {
   if (input.RPC_URLS === undefined || input.RPC_URLS.length === 0) return null
   const { network, environment } = key
   const prefix = settingPrefix(key)
@@ -84,7 +89,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
   const defaults = DEFAULTS[network]
   const minTipWei = input.MIN_TIP_WEI === undefined ? defaults.minTipWei : BigInt(input.MIN_TIP_WEI)
   const multicall3 = input.MULTICALL3_ADDRESS
-  const swaps = swapSettings(input, prefix, known.swaps)
+  const ofCapabilities = declared.map(({ readChain }) => readChain?.(input as never, { ...key, prefix, isPublic }))
   return {
     network,
     environment,
@@ -106,8 +111,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
         : parseAddress(multicall3, `${prefix}MULTICALL3_ADDRESS`),
     priceFeeds: input.PRICE_FEEDS === undefined ? known.priceFeeds : feedsOf(input.PRICE_FEEDS, `${prefix}PRICE_FEEDS`),
     tokens: input.TOKENS === undefined ? known.tokens : input.TOKENS.map((token) => tokenOf(token, `${prefix}TOKENS`)),
-    ...(swaps === null ? {} : { swaps }),
-    ...(input.SWAP_RPC_URLS === undefined ? {} : { swapRpcUrls: input.SWAP_RPC_URLS }),
+    ...(Object.assign({}, ...ofCapabilities) as Partial<ChainSettings>),
   }
 }
 

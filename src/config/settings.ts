@@ -1,24 +1,20 @@
 /**
- * Every setting with its type, default and description. docs/settings.md and the validation are generated from this.
+ * Every setting with its type, default and description: those that no capability declares, and the list of all. docs/settings.md and the
+ * validation are generated from this.
  */
 import { Type } from '@sinclair/typebox'
 import { LOG_LEVELS } from '../logging.ts'
-import { AUDIT_SETTINGS } from './audit.ts'
 import { DATABASE_SETTINGS } from './database.ts'
+import type { DeclaredSettings, Schemas } from './declare-settings.ts'
 import { HTTP_SETTINGS } from './http.ts'
-import { MPC_SETTINGS } from './mpc.ts'
 import { QUOTA_SETTINGS } from './quotas.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
-import { CHAIN_SWAP_SETTINGS, SWAP_SETTINGS } from './swap.ts'
-import { CHAIN_SOURCE_SETTINGS, SOURCE_SETTINGS } from './swap-source.ts'
-import { WEBHOOK_SETTINGS } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
-/** Settings of the whole installation. */
-export const GENERAL_SETTINGS = {
+const FIRST_SETTINGS = {
   PORT: Type.Integer({
     minimum: 0,
     maximum: 65_535,
@@ -97,22 +93,9 @@ export const GENERAL_SETTINGS = {
       'x-secret': true,
     },
   ),
-  ...MPC_SETTINGS,
-  EXPORT_RECIPIENTS: list(
-    '^age1[02-9ac-hj-np-z]{58}$',
-    'must be a comma-separated list of age X25519 recipients, as age-keygen prints them',
-    {
-      description:
-        'Recipients that wallet keys can be exported to. If it is not set, exports are off, except in the sandbox, which accepts any recipient. Set it for the API and the signers.',
-    },
-  ),
-  SIGN_SPENDING_TYPED_DATA: Type.Optional(
-    word(['refuse', 'allow'], {
-      description:
-        'API only; goes away, use a policy. What happens to typed data that lets others spend, such as permits, orders and signed transfers: `refuse`: 422 `typed_data_spends`, whatever a policy says; `allow`: it is signed unless a policy denies it. If it is not set, it is refused while no policy is active that has rules about it, except in the sandbox.',
-    }),
-  ),
-  ...AUDIT_SETTINGS,
+}
+
+const WORK_SETTINGS = {
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },
     'Timeout of a request to a node.',
@@ -158,37 +141,23 @@ export const GENERAL_SETTINGS = {
     { minimum: SECOND, maximum: 5 * MINUTE, default: 10 * SECOND },
     'Duration of a lease. After a process dies, another process can take over its lanes and its leadership when the lease expires.',
   ),
-  ...SWAP_SETTINGS,
-  ...SOURCE_SETTINGS,
-  ...WEBHOOK_SETTINGS,
-  IPFS_API_URL: text(
-    '^https?://[^\\s/?#@"]+(/[^\\s?#@"]*)?$',
-    'must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
-    {
-      description: 'URL of the RPC API of a Kubo node. NFT metadata is pinned there before the mint.',
-      'x-secret': true,
-    },
-  ),
-  IPFS_API_AUTHORIZATION: text('^[!-~]+ [!-~]+$', 'must be the value of an Authorization header, such as Bearer abc', {
-    description: '`Authorization` header for `IPFS_API_URL`, for a node behind a proxy that requires it.',
-    'x-secret': true,
-  }),
-  METADATA_BASE_URL: text(
-    '^(https://[^\\s/?#@"]+|http://(localhost|127\\.0\\.0\\.1)(:[0-9]+)?)/([^\\s?#@"]*/)?$',
-    'must be an https:// URL that ends with / and has at most 200 characters; http:// is allowed for localhost only',
-    {
-      description:
-        'The part of a `metadata_uri` before the CID, such as `https://wallets.example/v1/nft/metadata/`. The default is `ipfs://`.',
-      maxLength: 200,
-    },
-  ),
+}
+
+/** Those of the whole installation that no capability declares. */
+export const GENERAL_SETTINGS = { ...FIRST_SETTINGS, ...WORK_SETTINGS }
+
+/** Settings of the whole installation, in display order. */
+export function generalSettings(declared: readonly DeclaredSettings[]): Schemas {
+  const of = (group: DeclaredSettings['group']) =>
+    Object.assign({}, ...declared.filter((each) => each.group === group).map(({ settings }) => settings)) as Schemas
+  return { ...FIRST_SETTINGS, ...of('keys'), ...WORK_SETTINGS, ...of('last') }
 }
 
 /**
- * Settings of one chain: `<NET>` is `ETHEREUM`, `POLYGON` or `BINANCE`, with the suffix `_TESTNET` for its test
+ * Settings of one chain that no capability declares: `<NET>` is `ETHEREUM`, `POLYGON` or `BINANCE`, with the suffix `_TESTNET` for its test
  * network.
  */
-export const CHAIN_SETTINGS = {
+const CHAIN_SETTINGS = {
   RPC_URLS: list('^(https?)://.+', 'must be a comma-separated list of http:// or https:// URLs', {
     description: 'URLs of nodes of the chain, in order of preference. A chain without URLs is not available.',
     'x-secret': true,
@@ -258,8 +227,11 @@ export const CHAIN_SETTINGS = {
       'x-default': 'well-known tokens',
     },
   ),
-  ...CHAIN_SWAP_SETTINGS,
-  ...CHAIN_SOURCE_SETTINGS,
+}
+
+/** Settings of one chain, in display order. */
+export function settingsOfChains(declared: readonly DeclaredSettings[]): Schemas {
+  return Object.assign({}, CHAIN_SETTINGS, ...declared.map(({ chainSettings = {} }) => chainSettings)) as Schemas
 }
 
 /** A row of the table of settings. */
@@ -275,10 +247,12 @@ export type Setting = {
 }
 
 /** All settings in display order; those of a chain once, with `<NET>` in the name. */
-export const SETTINGS: readonly Setting[] = [
-  ...Object.entries(GENERAL_SETTINGS).map(([name, schema]) => row(name, schema)),
-  ...Object.entries(CHAIN_SETTINGS).map(([name, schema]) => row(`<NET>_${name}`, schema)),
-]
+export function settingRows(declared: readonly DeclaredSettings[]): readonly Setting[] {
+  return [
+    ...Object.entries(generalSettings(declared)).map(([name, schema]) => row(name, schema)),
+    ...Object.entries(settingsOfChains(declared)).map(([name, schema]) => row(`<NET>_${name}`, schema)),
+  ]
+}
 
 function row(name: string, schema: Readonly<Record<string, unknown>>): Setting {
   return {

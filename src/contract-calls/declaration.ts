@@ -4,6 +4,7 @@ import type { Declaration } from '../core/declaration.ts'
 export const contractCalls = {
   name: 'contract-calls',
   openings: { ContractCallRequested: { type: 'CONTRACT', writers: ['api'], since: 3, keepsLogs: true } },
+  intentParts: ['call'],
   errors: {
     validation_error: {
       ambiguous_function: 'Send the signature of the function: `details.candidates` has all of them.',

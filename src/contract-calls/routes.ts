@@ -2,7 +2,6 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { ApiPart, RouteContext } from '../api-context.ts'
-import { simulated } from '../capability.ts'
 import { PermissionDenied } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import { CALL_BODY } from '../http/body-limits.ts'
@@ -41,13 +40,14 @@ export function contractCallApi(ctx: RouteContext): ApiPart {
   return {
     routes: [contractCallRoutes(ctx)],
     simulates: {
-      contract_call: simulated(
-        30,
-        contractCallBody,
-        (walletId, body) =>
+      contract_call: {
+        place: 30,
+        body: contractCallBody,
+        prepare:
+          (walletId, body: Static<typeof contractCallBody>) =>
           (pretending, ...asked) =>
             requestCall({ ...ctx, ...pretending }, toCall(walletId, body), ...asked),
-      ),
+      },
     },
   }
 }

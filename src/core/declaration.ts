@@ -127,6 +127,11 @@ export type Declaration = {
   readonly streams?: Readonly<Record<string, StreamDeclaration>>
   /** The events that open transactions which the capability sends. */
   readonly openings?: Readonly<Record<string, OpeningDeclaration>>
+  /**
+   * What its transactions record beside what every transaction has: fields of the intent, and columns of the row. The code
+   * that such a transaction runs is not ours.
+   */
+  readonly intentParts?: readonly string[]
   /** Resources that a transaction can belong to, for looking it up. */
   readonly subjects?: readonly string[]
   readonly queues?: Readonly<Record<string, QueueDeclaration>>

@@ -10,12 +10,13 @@ import { nftKinds } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-ownership.ts'
 import { UNSIGNED_OF_TENANT } from './sql.ts'
+import { coverVoucher } from './tokens/cover-voucher.ts'
 import { createEarlierUses } from './tokens/earlier-uses.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
 import type { MintRecorded, VoucherRequested } from './tokens/mint-events.ts'
 import { observeUses, unwindUses } from './tokens/observe-uses.ts'
-import { signVoucher } from './tokens/sign-voucher.ts'
+import { signVoucher, voucherProblem } from './tokens/sign-voucher.ts'
 import { tokenAggregate } from './tokens/token-aggregate.ts'
 import { nftTransferAggregate } from './transfers/aggregate.ts'
 
@@ -53,18 +54,20 @@ export const nft: Capability = {
     },
   },
   work: [voucherWork],
+  covers: { voucher: coverVoucher },
   tasks: [repinTask],
   usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [
     {
       queue: 'voucher',
       process: 'signer',
+      seesSeeds: false,
       concurrency: 8,
       mpcConcurrency: 12,
-      handle:
-        (needs) =>
-        ({ mint_id }) =>
-          signVoucher(needs, mint_id ?? ''),
+      handle: ({ problemOf, ...needs }) => {
+        const problems = { voucher: problemOf('mint_id', voucherProblem) }
+        return ({ mint_id }) => signVoucher({ ...needs, problems }, mint_id ?? '')
+      },
     },
   ],
   observe(needs, chainId) {

@@ -4,6 +4,7 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { exportAggregate } from './aggregate.ts'
 import type { WalletExportRequested } from './events.ts'
 import { expiryTask, exportWork } from './jobs.ts'
+import { exportProblem, sealExport } from './seal-export.ts'
 import { REQUESTED_OF_TENANT } from './sql.ts'
 
 /** How `explain` reports an export of a key. */
@@ -30,6 +31,18 @@ export const recovery: Capability = {
     },
   },
   work: [exportWork],
+  jobs: [
+    {
+      queue: 'export',
+      process: 'signer',
+      concurrency: 2,
+      seesSeeds: true,
+      handle({ factsOf: walletOf, problemOf, ...needs }) {
+        const sealing = { ...needs, walletOf, problemOf: problemOf('export_id', exportProblem) }
+        return ({ export_id }) => sealExport(sealing, export_id ?? '')
+      },
+    },
+  ],
   tasks: [expiryTask],
   usage: { ceremonies: REQUESTED_OF_TENANT },
   routes: async () => (await import('./routes.ts')).recoveryRoutes,

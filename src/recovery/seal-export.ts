@@ -14,6 +14,10 @@ import { type Opened, requireSound } from '../event-log/load-checked.ts'
 import { armored, sealTo } from '../keys/age.ts'
 import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
+import type { CheckRequests } from '../policies/check-requests.ts'
+import { problemOf, recordedRequest } from '../policies/recorded-problem.ts'
+import { judgedExport } from '../policies/signature-intents.ts'
+import { readReservation } from '../transactions/read-events.ts'
 import { type WalletFacts, type WalletFactsOf, WalletUnfit } from '../wallets/wallet-facts.ts'
 import { exportAggregate } from './aggregate.ts'
 import { type ExportCommand, refusalOf } from './decider.ts'
@@ -30,6 +34,16 @@ export type ExportProblem = (
   recorded: RecordedExport,
   wallet: Pick<WalletFacts, 'network' | 'chainId'>,
 ) => Promise<string | null>
+
+/** By the policy of the log. */
+export function exportProblem(check: CheckRequests): ExportProblem {
+  return async ({ id, opened, state }, { network, chainId }) =>
+    problemOf(check, {
+      ...recordedRequest({ id, ...opened }, state),
+      reservations: state.reservations?.map(readReservation),
+      judge: (facts) => judgedExport({ ...state, network, chainId }, facts),
+    })
+}
 
 /** What sealing needs of the signer process. */
 export type SealContext = Pick<Context, 'log'> & {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { printText } from '../cli/printed.ts'
-import type { MpcConfig } from '../config/mpc.ts'
+import type { MpcConfig } from '../mpc-wallets/settings.ts'
 import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { step } from './steps.ts'
 

@@ -2,7 +2,7 @@
 
 import { composeApi } from '../compose/api.ts'
 import { composeKernel } from '../compose/kernel.ts'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../compose/load-config.ts'
 import type { App } from '../http/request.ts'
 import { addFaucet } from './faucet/add-faucet.ts'
 

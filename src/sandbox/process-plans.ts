@@ -44,13 +44,13 @@ export async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
   const webhooks = await planWebhookKeys(config.dataDir)
   const tagKey = await planTagKey(config.dataDir, env)
   /** Others than these the processes make, or find in their default places. */
-  const secretsOf: Partial<Record<ProcessDeclaration['secrets'][number], Readonly<Record<string, string>>>> = {
-    transaction_tag_key: tagKey,
-    webhook_identity: webhooks.senderEnv,
+  const secretsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    TRANSACTION_TAG_KEY: tagKey,
+    WEBHOOK_IDENTITY: webhooks.senderEnv,
   }
   const plans = PROCESS_LIST.flatMap(({ kind, numbered, secrets, sandbox }): readonly ProcessPlan[] => {
     const names = numbered ? parties.processes : [{ name: kind, env: {} }]
-    const given = Object.assign({}, ...secrets.map((secret) => secretsOf[secret]))
+    const given = Object.assign({}, ...Object.keys(secrets).map((setting) => secretsOf[setting]))
     return names.map(({ name, env }) => ({ ...sandbox, name, kind, env: { ...env, ...given } }))
   })
   return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }, tagKey }

@@ -3,8 +3,9 @@ import { type Capability, explained } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { streamWork } from '../jobs/work.ts'
 import { signatureAggregate } from './aggregate.ts'
+import { coverSignature } from './cover-signature.ts'
 import type { MessageSignatureRequested, SignatureEvent, TypedDataSignatureRequested } from './events.ts'
-import { signRecorded } from './sign-recorded.ts'
+import { signatureProblem, signRecorded } from './sign-recorded.ts'
 
 /** Waits for a signer. */
 export const UNSIGNED = 'signature IS NULL'
@@ -51,17 +52,19 @@ export const signatures: Capability = {
     },
   },
   work: [signatureWork],
+  covers: { signature: coverSignature },
   usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [
     {
       queue: 'signature',
       process: 'signer',
+      seesSeeds: false,
       concurrency: 8,
       mpcConcurrency: 12,
-      handle:
-        (needs) =>
-        ({ signature_id }) =>
-          signRecorded(needs, signature_id ?? ''),
+      handle: ({ problemOf, ...needs }) => {
+        const problems = { signature: problemOf('signature_id', signatureProblem) }
+        return ({ signature_id }) => signRecorded({ ...needs, problems }, signature_id ?? '')
+      },
     },
   ],
   routes: async () => (await import('./routes.ts')).signatureApi,

@@ -4,8 +4,6 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import type { ApiContext, ApiPart } from '../api-context.ts'
-import type { Prepare } from '../policies/simulate.ts'
-import { simulated } from '../capability.ts'
 import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -14,6 +12,7 @@ import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
+import type { Prepare } from '../policies/simulate.ts'
 import { requestSignature, type SignatureContext, type SignatureRequest, type Wanted } from './request-signature.ts'
 import { messageBody, signatureParams, signatureSchema, typedDataBody, walletParams } from './schemas.ts'
 import { COLUMNS, type SignatureRow, type SignatureView, toView } from './view.ts'
@@ -87,8 +86,16 @@ export function signatureApi(ctx: ApiContext): ApiPart {
   return {
     routes: [signatureRoutes(ctx)],
     simulates: {
-      sign_message: simulated(50, messageBody, (walletId, body) => prepare(walletId, toMessage(body))),
-      sign_typed_data: simulated(60, typedDataBody, (walletId, body) => prepare(walletId, toTypedData(body))),
+      sign_message: {
+        place: 50,
+        body: messageBody,
+        prepare: (walletId, body: Static<typeof messageBody>) => prepare(walletId, toMessage(body)),
+      },
+      sign_typed_data: {
+        place: 60,
+        body: typedDataBody,
+        prepare: (walletId, body: Static<typeof typedDataBody>) => prepare(walletId, toTypedData(body)),
+      },
     },
   }
 }

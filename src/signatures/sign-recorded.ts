@@ -12,6 +12,10 @@ import { isOwnDomain } from '../keys/own-domain.ts'
 import { recoverSigner } from '../keys/recover-signer.ts'
 import { SignatureMismatch } from '../keys/signature-mismatch.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
+import type { CheckRequests } from '../policies/check-requests.ts'
+import { problemOf, recordedRequest } from '../policies/recorded-problem.ts'
+import { judgedSignature } from '../policies/signature-intents.ts'
+import { readReservation } from '../transactions/read-events.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { signatureAggregate } from './aggregate.ts'
@@ -22,6 +26,21 @@ export type RecordedSignature = { readonly id: string; readonly opened: Opened; 
 
 /** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
 export type SignatureProblem = (recorded: RecordedSignature) => Promise<string | null>
+
+/** By the policy of the log. */
+export function signatureProblem(check: CheckRequests): SignatureProblem {
+  return async ({ id, opened, state }) => {
+    const { wish } = state
+    const { tenantId, environment, requestedAt, walletId, network, chainId } = wish
+    const place = { tenantId, environment, requestedAt, walletId, network, chainId }
+    const signed = state.type === 'message' ? { message: state.wish.message } : { typedData: state.wish.typedData }
+    return problemOf(check, {
+      ...recordedRequest({ id, ...opened }, wish),
+      reservations: wish.reservations?.map(readReservation),
+      judge: (facts) => judgedSignature({ ...place, ...signed }, facts),
+    })
+  }
+}
 
 /**
  * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch, BrokenChain,

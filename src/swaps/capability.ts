@@ -5,12 +5,14 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
 import { swapIntents } from './intents.ts'
 import { swapKinds } from './opening-rules.ts'
+import { swapPart } from './part-published.ts'
 import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
   judges: swapIntents,
   kinds: swapKinds,
+  parts: { swap: swapPart },
   place: 40,
   routes: async () => (await import('./swap-routes.ts')).swapApi,
   explains: [

@@ -19,6 +19,7 @@ export const swaps = {
     // An operator deploys the guard of swaps on a chain.
     SwapGuardDeployRequested: { type: 'SWAP_GUARD_DEPLOY', writers: ['operator'], since: 3 },
   },
+  intentParts: ['swap'],
   subjects: ['swap'],
   streams: {
     swap: {

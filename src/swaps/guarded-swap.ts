@@ -2,7 +2,8 @@
 import type { SourceSettings } from '../chain/settings.ts'
 import { decodeGuardedSwap } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { Intent, SwapIntent } from '../transactions/intent.ts'
+import type { Intent } from '../transactions/intent.ts'
+import type { SwapIntent } from './part.ts'
 
 /**
  * Whoever calls the guard pays and receives, so the recipient is the wallet that signs.

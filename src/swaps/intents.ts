@@ -3,8 +3,9 @@ import { callIntents } from '../policies/call-intents.ts'
 import { type Facts, movedOf } from '../policies/facts.ts'
 import { ANY, type Intent, intentOf, keyOf, unclear } from '../policies/intent.ts'
 import { calledBy, type JudgedKindsOf } from '../policies/transaction-intents.ts'
-import type { Intent as OpeningIntent, SwapIntent } from '../transactions/intent.ts'
+import type { Intent as OpeningIntent } from '../transactions/intent.ts'
 import type { swaps } from './declaration.ts'
+import type { SwapIntent } from './part.ts'
 
 export const swapIntents: JudgedKindsOf<typeof swaps> = {
   SwapRequested: { intents: (data, facts) => [swapIntent(data, facts)] },

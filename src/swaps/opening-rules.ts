@@ -3,11 +3,12 @@ import { approvedSpender } from '../chain/erc20.ts'
 import { deployGuard } from '../chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { Intent, SwapIntent } from '../transactions/intent.ts'
+import type { Intent } from '../transactions/intent.ts'
 import type { KindsOf } from '../transactions/kind-rules.ts'
 import { callWithoutValue, foreignParts, foreignSubject } from '../transactions/opening-rules.ts'
 import type { swaps } from './declaration.ts'
 import { promiseOfSwap } from './keep-promise.ts'
+import type { SwapIntent } from './part.ts'
 import { approvalTargetProblem, swapTargetProblem } from './swap-target.ts'
 
 export const swapKinds: KindsOf<typeof swaps> = {
@@ -21,6 +22,7 @@ export const swapKinds: KindsOf<typeof swaps> = {
     },
     destination: swapTargetProblem,
     promise: promiseOfSwap,
+    relays: ({ swap }) => swap?.relays,
     asksReverter: true,
   },
   TokenApprovalRequested: {

@@ -3,11 +3,12 @@
 import { encodeApprove } from '../chain/erc20.ts'
 import type { GasRules } from '../chain/forks.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { GasPriority, SwapIntent } from '../transactions/intent.ts'
+import type { GasPriority } from '../transactions/intent.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../transactions/prepare-transaction.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'
 import type { ConfirmedQuote } from './confirm-quote.ts'
+import type { SwapIntent } from './part.ts'
 import { gasReserve, type SwapQuote } from './quote.ts'
 import { amountsOf, mostIn, wrappedOf } from './route.ts'
 
@@ -66,7 +67,11 @@ export async function prepareSwapCalls(ports: PrepareContext, plan: SwapToPrepar
       kind: 'SwapRequested',
       to: call.to,
       data: call.data,
-      sells: { asset: quote.fromAsset, amount: mostIn(quote.route), swap: swapIntentOf(plan, approvalTransactionId) },
+      sells: {
+        asset: quote.fromAsset,
+        amount: mostIn(quote.route),
+        parts: { swap: swapIntentOf(plan, approvalTransactionId) },
+      },
       gasLimit: gasReserve(gas.swap),
       dependsOn: approvalTransactionId,
       referenceId: order.referenceId,

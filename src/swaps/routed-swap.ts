@@ -3,7 +3,8 @@ import { readRoutedSwap } from '../chain/routed-swaps.ts'
 import type { SwapSettings } from '../chain/settings.ts'
 import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { Intent, SwapIntent } from '../transactions/intent.ts'
+import type { Intent } from '../transactions/intent.ts'
+import type { SwapIntent } from './part.ts'
 
 /**
  * @param swaps the settings of this process

@@ -2,7 +2,6 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { ApiPart, RouteContext } from '../api-context.ts'
-import { simulated } from '../capability.ts'
 import type { Context } from '../context.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import { acceptedOrRepeated, counted } from '../http/counted.ts'
@@ -50,13 +49,14 @@ export function swapApi(context: RouteContext): ApiPart {
     // Everything else works without exchanges.
     readiness: { name: 'swaps', check: async () => undefined, warning: problem },
     simulates: {
-      swap: simulated(
-        40,
-        swapBody,
-        (walletId, body) =>
+      swap: {
+        place: 40,
+        body: swapBody,
+        prepare:
+          (walletId, body: Static<typeof swapBody>) =>
           (pretending, ...asked) =>
             requestSwap({ ...ctx, ...pretending, keepQuote: async () => undefined }, toOrder(walletId, body), ...asked),
-      ),
+      },
     },
   }
 }

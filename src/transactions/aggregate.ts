@@ -15,8 +15,8 @@ import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { LaterEvent } from './events.ts'
-import type { Fees, Intent } from './intent.ts'
-import { kindsOfTransactions } from './kinds.ts'
+import type { Fees, Intent, IntentParts } from './intent.ts'
+import { kindsOfTransactions, partNames } from './kinds.ts'
 import { spendChanges } from './limits.ts'
 import {
   FINAL_STATES,
@@ -172,6 +172,12 @@ function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | 'ju
   return wishOf(transaction) ?? (transaction.held === null ? null : 'judge')
 }
 
+/** The parts that its capability records; null for those of others. */
+function partColumns(intent: Intent): Pick<WrittenRow<'transactions'>, 'call' | keyof IntentParts> {
+  const parts = partNames().map((name) => [name, intent[name as keyof Intent] ?? null])
+  return Object.fromEntries(parts)
+}
+
 function toRow(
   transaction: KnownTransaction,
   { id, version, recordedAt }: ProjectionContext,
@@ -196,7 +202,6 @@ function toRow(
     asset_contract: intent.asset.contract,
     amount: intent.amount.toString(),
     amount_moved: inclusion?.moved?.toString() ?? null,
-    call: intent.call ?? null,
     depends_on: intent.dependsOn,
     subject_type: intent.subject?.type ?? null,
     subject_id: intent.subject?.id ?? null,
@@ -210,7 +215,7 @@ function toRow(
     fee_estimated: highestFee(transaction).toString(),
     fee_actual: inclusion === null ? null : (inclusion.gasUsed * inclusion.effectiveGasPrice).toString(),
     logs: inclusion?.logs ?? null,
-    swap: intent.swap ?? null,
+    ...partColumns(intent),
     failure: transaction.failure,
     history: transaction.history,
     attention: attentionOf(transaction),

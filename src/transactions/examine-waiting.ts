@@ -17,7 +17,7 @@ import type { Unsimulated } from './held-lanes.ts'
 import type { Fees, GasPriority, Intent, Quote } from './intent.ts'
 import type { RulesOfKinds } from './kind-rules.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
-import { mostFirstFee, mostSignable, type SigningRules } from './spend-bounds.ts'
+import { mostFirstFee, mostSignable, runsForeignCode, type SigningRules } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
 
 export type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
@@ -147,8 +147,8 @@ function toGasRequest(
  */
 function leastGas(intent: Intent): Pick<GasRequest, 'leastGas' | 'isTokenTransfer'> {
   if (isTokenTransfer(intent)) return { isTokenTransfer: true }
-  const { data, call, swap, reserved } = intent
-  const isOpenEnded = call !== undefined || swap !== undefined || reserved.gasLimit > MAX_EXECUTION_GAS
+  const { data, reserved } = intent
+  const isOpenEnded = runsForeignCode(intent) || reserved.gasLimit > MAX_EXECUTION_GAS
   return data === null || isOpenEnded ? {} : { leastGas: reserved.gasLimit }
 }
 

@@ -6,7 +6,8 @@ import { projectChange } from '../event-log/project-stream.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionEvent } from './all-events.ts'
 import type { TransactionState } from './state.ts'
-import { type TransactionRow, type TransactionView, toView } from './view.ts'
+import type { TransactionRow } from './transaction-row.ts'
+import { type TransactionView, toView } from './view.ts'
 
 /** The state after an event, and the newest block that an event has named. */
 export type TransactionAtEvent = { readonly transaction: TransactionState; readonly head: number | null }

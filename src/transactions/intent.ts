@@ -58,27 +58,9 @@ export type CallRecord = {
   readonly spends: readonly Spend[]
 }
 
-/** What a swap exchanges, as accepted. Base units. */
-export type SwapIntent = {
-  readonly amountType: 'exact_input' | 'exact_output'
-  readonly toAsset: AssetRef
-  /** The quoted amounts. */
-  readonly fromAmount: string
-  readonly toAmount: string
-  /** The least that an exact input gives, or the most that an exact output takes: the call data contains it. */
-  readonly limit: string
-  /** The wrapped native token, whose logs show what was exchanged of the native currency; `null` if there is none. */
-  readonly wrapped: string | null
-  /** The transaction that sets the allowance; `null` when none was needed. */
-  readonly approvalTransactionId: string | null
-  /** By call data of a hosted source, through the guard: the lane executes it in a simulation, and signs nothing below `limit`. */
-  readonly hosted?: true
-  /**
-   * Host and port of the private relays that its bytes may be sent to, and to nothing else. Missing without relays, and
-   * in older logs: then the setting of the submitter decides.
-   */
-  readonly relays?: readonly string[]
-}
+/** What capabilities record of their transactions, by the name of the part. A capability adds its own, and declares its name. */
+// biome-ignore lint/suspicious/noEmptyInterface: capabilities add their parts.
+export interface IntentParts {}
 
 /**
  * The idempotency key of the request, and the index of the transaction among those of its type that the request opened.
@@ -86,7 +68,7 @@ export type SwapIntent = {
 export type IdempotencyPart = { readonly key: string; readonly part: number }
 
 /** The fields of every opening intent. */
-export type Intent = {
+export type Intent = IntentParts & {
   readonly tenantId: string
   readonly walletId: string
   readonly network: Network
@@ -95,7 +77,7 @@ export type Intent = {
   readonly from: string
   /** The recipient of the asset; with `data`, the called contract. */
   readonly to: string
-  /** With `data`, the native currency, except for a swap: what it sells. */
+  /** With `data`, the native currency, except where a part says what is sold. */
   readonly asset: AssetRef
   readonly amount: bigint
   /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
@@ -109,8 +91,6 @@ export type Intent = {
   readonly isUnrehearsed?: boolean
   /** Only of contract calls. */
   readonly call?: CallRecord
-  /** Only of swaps. */
-  readonly swap?: SwapIntent
   /** The transaction that must be mined successfully before this one is signed. */
   readonly dependsOn: string | null
   readonly subject: Subject | null

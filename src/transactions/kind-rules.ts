@@ -42,6 +42,11 @@ export type KindRules = {
   readonly effect?: EffectRule
   /** The check of a call whose data is not ours; `null` for one that needs none. */
   readonly promise?: (intent: Intent, call: Call) => PromiseCheck | null
+  /**
+   * Its bytes go to private relays alone, where the process has some: those that the request recorded, by host and port, or
+   * all if it recorded none.
+   */
+  readonly relays?: (intent: Intent) => readonly string[] | undefined
   /** If it reverts, it is asked which contract does: those that it calls can imitate the reasons of the called one. */
   readonly asksReverter?: true
 }

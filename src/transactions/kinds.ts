@@ -1,6 +1,6 @@
 /**
- * The kinds of transactions of this program, by the event that opens one, and the resources that they can belong to.
- * Capabilities declare them, and `src/declarations.ts`, which lists all capabilities, names them here when it is loaded:
+ * The kinds of transactions of this program, by the event that opens one, the resources that they can belong to,
+ * and the parts of their intents. Capabilities declare them, and `src/declarations.ts`, which lists all capabilities, names them here when it is loaded:
  * transactions know no capability. From then on they are constants of the program.
  *
  * Invariant: no module reads them while it is loaded.
@@ -9,14 +9,19 @@ import type { OpeningDeclaration } from '../core/declaration.ts'
 import type { Opening, SubjectType, TransactionType } from '../core/registry.ts'
 
 export type Kinds = Readonly<Record<Opening, OpeningDeclaration<TransactionType>>>
-type Named = { readonly kinds: Kinds; readonly subjects: readonly SubjectType[] }
+type Named = {
+  readonly kinds: Kinds
+  readonly subjects: readonly SubjectType[]
+  /** Names of parts of intents. */
+  readonly parts: readonly string[]
+}
 
 let named: Named | null = null
 
 /** @throws Error if others were named before */
-export function nameKinds(kinds: Kinds, subjects: readonly SubjectType[]): void {
+export function nameKinds(kinds: Kinds, subjects: readonly SubjectType[], parts: readonly string[]): void {
   if (named !== null) throw new Error('the kinds of transactions are named once')
-  named = { kinds, subjects }
+  named = { kinds, subjects, parts }
 }
 
 /** @throws Error before `src/declarations.ts` is loaded; the functions below too */
@@ -27,6 +32,11 @@ export function kindsOfTransactions(): Kinds {
 /** Types of resources that a transaction can belong to. */
 export function subjectsOfTransactions(): readonly SubjectType[] {
   return requireNamed().subjects
+}
+
+/** Names of what capabilities record of their transactions; each is a column of their rows too. */
+export function partNames(): readonly string[] {
+  return requireNamed().parts
 }
 
 /** Whether an event of this type opens a transaction. */

@@ -34,7 +34,7 @@ export type ObserveContext = Pick<Context, 'log'> & {
     rawTransaction: string,
     errors?: readonly string[],
   ) => Promise<string>
-  /** Which contract made a swap revert in its block, and its reason; `null` where no node says it. */
+  /** Which contract made a call revert in its block, and its reason; `null` where no node says it. */
   readonly reverterOf?: (chainId: number, hash: string, called: string) => Promise<Reverter | null>
 }
 
@@ -134,9 +134,9 @@ export async function settleTransactions(
 
 type Reason = { readonly revertReason: string; readonly revertedBy?: string | null }
 
-/** Of a swap, whose tokens can imitate its router, it is asked who reverted. */
+/** Of a kind whose tokens can imitate the called contract, it is asked who reverted. */
 async function reasonOf(
-  { revertReason, reverterOf }: ObserveContext,
+  { revertReason, reverterOf, kinds }: ObserveContext,
   chainId: number,
   { state }: Loaded<TransactionState>,
 ): Promise<Reason | undefined> {
@@ -144,10 +144,11 @@ async function reasonOf(
   const { inclusion, attempts, intent } = state
   const bytes = attempts.find(({ hash }) => hash === inclusion.hash)
   if (bytes === undefined) return undefined
-  const known = intent.swap === undefined ? null : await reverterOf?.(chainId, inclusion.hash, intent.to)
+  const asks = kinds.get(state.type)?.asksReverter === true
+  const known = !asks ? null : await reverterOf?.(chainId, inclusion.hash, intent.to)
   if (known?.reason != null) return { revertReason: known.reason, revertedBy: known.by }
   const reason = await revertReason(chainId, inclusion, bytes.rawTransaction, intent.call?.errors)
-  return { revertReason: reason, ...(intent.swap === undefined ? {} : { revertedBy: null }) }
+  return { revertReason: reason, ...(asks ? { revertedBy: null } : {}) }
 }
 
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null

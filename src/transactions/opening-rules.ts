@@ -10,6 +10,7 @@ import { sameHex } from '../keys/coverage.ts'
 import type { transactions } from './declaration.ts'
 import type { Intent } from './intent.ts'
 import type { KindsOf } from './kind-rules.ts'
+import { partNames } from './kinds.ts'
 
 export const transactionKinds: KindsOf<typeof transactions> = {
   TransferRequested: {
@@ -49,9 +50,9 @@ export function sendsNothingToItself({ from, to, asset, amount }: Intent): boole
 }
 
 /** Parts that only other kinds have. */
-export function foreignParts(intent: Intent, allowed: readonly ('outflows' | 'call' | 'swap')[]): string | null {
-  const part = (['outflows', 'call', 'swap'] as const).find(
-    (name) => intent[name] !== undefined && !allowed.includes(name),
+export function foreignParts(intent: Intent, allowed: readonly (keyof Intent)[]): string | null {
+  const part = ['outflows', ...partNames()].find(
+    (name) => intent[name as keyof Intent] !== undefined && !(allowed as readonly string[]).includes(name),
   )
   return part === undefined ? null : `its kind has no ${part}`
 }

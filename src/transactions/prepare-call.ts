@@ -6,7 +6,7 @@ import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Opening, SubjectType } from '../core/registry.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { AssetRef, CallRecord, GasPriority, Intent, Outflow, Subject, SwapIntent } from './intent.ts'
+import type { AssetRef, CallRecord, GasPriority, Intent, IntentParts, Outflow, Subject } from './intent.ts'
 import {
   completeIntent,
   findPayer,
@@ -43,8 +43,8 @@ export type CallToSend = {
   readonly uncounted?: string | undefined
   /** For a contract call of the owner: what it does. */
   readonly call?: CallRecord
-  /** Instead of `value`: what a swap sells, native or a token, base units, and what it buys. */
-  readonly sells?: { readonly asset: AssetRef; readonly amount: bigint; readonly swap: SwapIntent }
+  /** Instead of `value`: what it sells, native or a token, base units, and what it records of that. */
+  readonly sells?: { readonly asset: AssetRef; readonly amount: bigint; readonly parts: IntentParts }
   /**
    * Gas units held, and the minimum gas of the call. If the lane's estimate before signing plus a fifth is higher, that
    * is used.
@@ -104,7 +104,7 @@ export function intentOfCall(
     to,
     asset: sells?.asset ?? nativeAsset(sender.network, sender.chainId),
     amount: sells?.amount ?? request.value ?? 0n,
-    ...(sells === undefined ? {} : { swap: sells.swap }),
+    ...sells?.parts,
     data,
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
     ...(request.isUnrehearsed === true ? { isUnrehearsed: true } : {}),

@@ -10,17 +10,10 @@ import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { LaterEvent } from './events.ts'
+import { partNames } from './kinds.ts'
 import { isWaiting, MINED_OR_FINAL } from './sql.ts'
-import {
-  AMOUNT_COLUMNS,
-  type TransactionView,
-  toAccepted,
-  toAcceptedBatch,
-  toView,
-  VIEW_COLUMNS,
-  type ViewRow,
-  type WaitingRow,
-} from './view.ts'
+import { AMOUNT_COLUMNS, VIEW_COLUMNS, type ViewRow } from './transaction-row.ts'
+import { type TransactionView, toAccepted, toAcceptedBatch, toView, type WaitingRow } from './view.ts'
 
 export type TransactionFilter = {
   readonly type?: string
@@ -57,7 +50,8 @@ type Found = ViewRow & { readonly head: number | null; readonly unsimulated: Wai
 type FoundRow = { readonly found: Found }
 
 /** Each row as one JSON value: node-postgres needs twice the CPU for the columns of so wide a row. */
-const SELECT = `SELECT to_json(found) AS found FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id
+const select =
+  () => `SELECT to_json(found) AS found FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id
   CROSS JOIN LATERAL (SELECT ${columnsOf('t')}, c.number AS head, CASE WHEN ${isWaiting('t')} THEN
     (SELECT json_build_object('reason', u.reason, 'since', u.since) FROM unsimulated_transactions u
       WHERE u.transaction_id = t.transaction_id AND u.seen_at > now() - interval '15 minutes') END AS unsimulated) AS found`
@@ -111,7 +105,7 @@ export function createTransactionReads(settings: {
     async readBatch(tenantId, batchId) {
       const { rows } = await pool.query<FoundRow>({
         name: 'read_transfer_batch',
-        text: `${SELECT} WHERE t.subject_type = 'transfer_batch' AND t.subject_id = $1 AND t.tenant_id = $2
+        text: `${select()} WHERE t.subject_type = 'transfer_batch' AND t.subject_id = $1 AND t.tenant_id = $2
                ORDER BY t.transaction_id`,
         values: [batchId, tenantId],
       })
@@ -120,7 +114,7 @@ export function createTransactionReads(settings: {
     async list(tenantId, walletId, filter) {
       const { rows } = await pool.query<FoundRow>({
         name: 'list_transactions',
-        text: `${SELECT} WHERE t.wallet_id = $1 AND t.tenant_id = $2
+        text: `${select()} WHERE t.wallet_id = $1 AND t.tenant_id = $2
                  AND ($3::text IS NULL OR t.transaction_id < $3) AND ($4::text IS NULL OR t.type = $4)
                  AND ($5::text IS NULL OR t.status = $5) AND ($6::text IS NULL OR t.state = $6)
                  AND ($7::text IS NULL OR upper(t.asset_symbol) = upper($7) OR lower(t.asset_contract) = lower($7))
@@ -149,7 +143,7 @@ export function createTransactionReads(settings: {
         const { rows } = await pool.query<FoundRow>({
           name: 'signed_transactions',
           text: `SELECT signed.found FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-                   (${SELECT} WHERE t.transaction_id = wanted.id AND t.state <> 'requested' OFFSET 0) AS signed`,
+                   (${select()} WHERE t.transaction_id = wanted.id AND t.state <> 'requested' OFFSET 0) AS signed`,
           values: [ids],
         })
         return new Map(rows.map(({ found }) => [found.transaction_id, view(found, false)]))
@@ -175,15 +169,15 @@ export function createTransactionReads(settings: {
 async function readEach(pool: Pool, ids: readonly string[]): Promise<Map<string, Found>> {
   const statement =
     ids.length === 1
-      ? { name: 'read_transaction', text: `${SELECT} WHERE t.transaction_id = $1`, values: [ids[0]] }
-      : { name: 'read_transactions', text: `${SELECT} WHERE t.transaction_id = ANY($1)`, values: [ids] }
+      ? { name: 'read_transaction', text: `${select()} WHERE t.transaction_id = $1`, values: [ids[0]] }
+      : { name: 'read_transactions', text: `${select()} WHERE t.transaction_id = ANY($1)`, values: [ids] }
   const { rows } = await pool.query<FoundRow>(statement)
   return new Map(rows.map(({ found }) => [found.transaction_id, found]))
 }
 
 function columnsOf(table: string): string {
   const amounts = AMOUNT_COLUMNS.map((column) => `${table}.${column}::text`)
-  return [...amounts, ...VIEW_COLUMNS.map((column) => `${table}.${column}`)].join(', ')
+  return [...amounts, ...new Set([...VIEW_COLUMNS, ...partNames()].map((column) => `${table}.${column}`))].join(', ')
 }
 
 /** The ids of the transactions that serve a resource, of any tenant. */

@@ -17,8 +17,8 @@ import {
 } from '../http/schemas.ts'
 import { callSchema, eventsSchema } from './call-schemas.ts'
 import { kindsOfTransactions, subjectsOfTransactions } from './kinds.ts'
+import { partSchemas } from './parts.ts'
 import { TRANSACTION_STATES } from './state.ts'
-import { swapSchema } from './swap-schemas.ts'
 import { failureSchema, waitingSchema } from './waiting-schemas.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
@@ -188,7 +188,7 @@ export function transactionSchema() {
           examples: [false],
         }),
       ),
-      swap: nullable(swapSchema),
+      ...partSchemas(),
       depends_on: nullable(
         idSchema('tx', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
       ),

@@ -1,5 +1,5 @@
 /**
- * Sends signed bytes to those that may see them. With private relays, only they get the bytes of a swap, in each of its
+ * Sends signed bytes to those that may see them. With private relays, only they get the bytes of a kind that asks for it (a swap), in each of its
  * versions: anybody who knows them can trade first. Everything else goes to the nodes. A cancellation goes to both: it
  * shows only that the nonce is used, the relays must stop offering the swap, and a relay that is down must not prevent
  * it.
@@ -13,6 +13,7 @@ import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { buildCall } from './build-call.ts'
 import { type Judged, judgeRelays, type RelayEvidence } from './judge-relays.ts'
+import type { RulesOfKinds } from './kind-rules.ts'
 import type { Attempt, KnownTransaction, TransactionState } from './state.ts'
 
 type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'transactionCount'>
@@ -25,6 +26,7 @@ export type Receivers = {
   /** Null where none is configured. */
   readonly relays: Pick<Relays, 'hosts' | 'send'> | null
 }
+type Routing = { readonly relays: Pick<Relays, 'hosts'> | null; readonly kinds: RulesOfKinds }
 
 type Bytes = { readonly loaded: Pick<Loaded<TransactionState>, 'state'>; readonly attempt: Attempt }
 
@@ -42,8 +44,9 @@ export type Answered = Omit<Judged, 'outcome'> & {
 export async function sendBytes(
   { client: nodes, agreed, relays }: Receivers,
   items: readonly Bytes[],
+  kinds: RulesOfKinds,
 ): Promise<readonly (Answered | undefined)[]> {
-  const routed = items.map((item) => ({ item, raw: item.attempt.rawTransaction, ...routeOf(item, relays) }))
+  const routed = items.map((item) => ({ item, raw: item.attempt.rawTransaction, ...routeOf(item, { relays, kinds }) }))
   const shown = routed.filter(({ toNodes }) => toNodes)
   const relayed = routed.filter(({ hosts }) => hosts.length > 0)
   const [answers, relayAnswers] = await Promise.all([
@@ -65,11 +68,12 @@ export async function sendBytes(
 
 type Route = { readonly toNodes: boolean; readonly hosts: readonly string[] }
 
-function routeOf(item: Bytes, relays: Pick<Relays, 'hosts'> | null): Route {
+function routeOf(item: Bytes, { relays, kinds }: Routing): Route {
   const { state } = item.loaded
-  if (state.state === 'unknown' || state.type !== 'SWAP') return { toNodes: true, hosts: [] }
+  const relaysOf = state.state === 'unknown' ? undefined : kinds.get(state.type)?.relays
+  if (state.state === 'unknown' || relaysOf === undefined) return { toNodes: true, hosts: [] }
   const configured = relays?.hosts ?? []
-  const recorded = state.intent.swap?.relays
+  const recorded = relaysOf(state.intent)
   const hosts = recorded === undefined ? configured : configured.filter((host) => recorded.includes(host))
   const isHidden = recorded !== undefined || configured.length > 0
   return { toNodes: !isHidden || item.attempt.purpose === 'cancel', hosts }
@@ -98,9 +102,9 @@ function evidenceOf(nodes: Nodes, agreed: RpcReader, { loaded: { state }, attemp
  * Whether bytes of a swap cannot succeed any more: its deadline, which its call data contains, is over. A relay never
  * puts a transaction that fails into a block, so its nonce would stop the lane forever.
  */
-export function isFutile({ relays }: Pick<Receivers, 'relays'>, item: Bytes, now: string): boolean {
+export function isFutile(routing: Routing, item: Bytes, now: string): boolean {
   const { state } = item.loaded
-  if (state.state === 'unknown' || routeOf(item, relays).toNodes) return false
+  if (state.state === 'unknown' || routeOf(item, routing).toNodes) return false
   const { validUntil } = state.intent
   return validUntil !== null && Date.parse(validUntil) < Date.parse(now)
 }

@@ -6,20 +6,25 @@
 import { TAG_ROOM_WEI } from '../chain/fees.ts'
 import { GAS_BOUNDS, type GasRules } from '../chain/forks.ts'
 import { largest, smallest } from '../core/money.ts'
-import type { Fees, Intent } from './intent.ts'
+import type { Fees, Intent, IntentParts } from './intent.ts'
+import { partNames } from './kinds.ts'
 
 type Reserved<Field extends keyof Intent['reserved']> = { readonly reserved: Pick<Intent['reserved'], Field> }
-type Reserving = Reserved<'gasLimit'> & Pick<Intent, 'data' | 'call' | 'swap'>
+type Reserving = Reserved<'gasLimit'> & Pick<Intent, 'data' | keyof IntentParts>
 
 /**
  * The maximum gas of a call, also of one that is signed after a fork which made it dearer. It knows no fork, so that those
  * who check it need no change when a fork changes what calls cost.
  */
 export function mostGas(intent: Reserving): bigint {
-  const { data, call, swap, reserved } = intent
-  // The code that a client's call or a swap runs is not ours: it could use whatever it may.
-  const isOwnCall = data !== null && call === undefined && swap === undefined
+  const { data, reserved } = intent
+  const isOwnCall = data !== null && !runsForeignCode(intent)
   return isOwnCall ? largest(usualMost(intent), GAS_BOUNDS.ownCallTimes * reserved.gasLimit) : usualMost(intent)
+}
+
+/** The code that a client's call or a swap runs is not ours: it could use whatever it may, and be of any length. */
+export function runsForeignCode(intent: object): boolean {
+  return partNames().some((name) => (intent as Readonly<Record<string, unknown>>)[name] !== undefined)
 }
 
 /** Without a fork: twice the reserved gas, or a fixed amount more if that is higher. */

@@ -9,6 +9,7 @@ import type { Fence } from '../event-log/leases.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
+import type { RulesOfKinds } from './kind-rules.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { type Answered as Answer, isFutile, type Receivers, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
@@ -25,9 +26,10 @@ export type SubmitContext = Pick<Context, 'log'> & {
   readonly logger: Pick<Context['logger'], 'warn'>
   readonly chainOf: (chainId: number) => Receivers
   readonly lanes: Pick<LaneReads, 'toSubmit'>
+  readonly kinds: RulesOfKinds
   /** Of these, those that a fork has left with too little gas. */
   readonly lackGas: (chainId: number, transactions: readonly KnownTransaction[]) => Promise<readonly boolean[]>
-  /** Called for a swap that was requested with relays of which this process has none: it sends the bytes to nobody. */
+  /** Called for bytes whose request recorded relays of which this process has none: it sends them to nobody. */
   readonly onLeft: (chainId: number, transactionId: string) => void
 }
 
@@ -74,11 +76,11 @@ async function submitNext(
   if (unsent.length === 0) return null
   const chain = ctx.chainOf(lane.chainId)
   const before = log.now()
-  const futile = unsent.filter((item) => isFutile(chain, item, before))
+  const futile = unsent.filter((item) => isFutile({ ...chain, kinds: ctx.kinds }, item, before))
   const open = unsent.filter((item) => !futile.includes(item))
   const poor = await withTooLittleGas(ctx, lane, open)
   const wanted = open.filter((item) => !poor.includes(item))
-  const answers = await sendBytes(chain, wanted)
+  const answers = await sendBytes(chain, wanted, ctx.kinds)
   const now = log.now()
   const outcomes: readonly Sent[] = [
     ...futile.map((item): Sent => ({ ...item, outcome: { type: 'RequestCancellation', now } })),
@@ -126,7 +128,7 @@ type Sent = Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wa
  * a node that lost its pool has none of them.
  */
 async function withOlderVersions(
-  { log }: SubmitContext,
+  { log, kinds }: SubmitContext,
   chain: Receivers,
   outcomes: readonly Sent[],
 ): Promise<readonly Sent[]> {
@@ -134,7 +136,7 @@ async function withOlderVersions(
     isShort(item) ? olderVersions(item).map((attempt) => ({ item, loaded: item.loaded, attempt })) : [],
   )
   if (older.length === 0) return outcomes
-  const answers = await sendBytes(chain, older)
+  const answers = await sendBytes(chain, older, kinds)
   const taken = new Map<Sent, Attempt>()
   for (const [index, { item, attempt }] of older.entries())
     if (answers[index]?.outcome === 'accepted' && !taken.has(item)) taken.set(item, attempt)

@@ -2,7 +2,6 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { ApiPart, RouteContext } from '../api-context.ts'
-import { simulated } from '../capability.ts'
 import { TRANSFERS_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
@@ -71,20 +70,22 @@ export function transactionApi(ctx: RouteContext): ApiPart {
   return {
     routes: [transferRoutes(ctx), transactionRoutes(ctx)],
     simulates: {
-      transfer: simulated(
-        10,
-        transferBody,
-        (walletId, body) =>
+      transfer: {
+        place: 10,
+        body: transferBody,
+        prepare:
+          (walletId, body: Static<typeof transferBody>) =>
           (pretending, ...asked) =>
             requestTransfer({ ...ctx, ...pretending }, toTransfer(walletId, body), ...asked),
-      ),
-      transfers: simulated(
-        20,
-        transfersBody,
-        (walletId, body) =>
+      },
+      transfers: {
+        place: 20,
+        body: transfersBody,
+        prepare:
+          (walletId, body: Static<typeof transfersBody>) =>
           (pretending, ...asked) =>
             requestTransfers({ ...ctx, ...pretending }, toBatch(walletId, body), ...asked),
-      ),
+      },
     },
   }
 }

@@ -1,86 +1,23 @@
 /** A transaction in the form of the API, from its row in the read model. */
 
+import type { TObject } from '@sinclair/typebox'
 import { parseRecorded } from '../chain/abi-fragment.ts'
 import { decodeLog } from '../chain/abi-logs.ts'
 import { toChecksumAddress } from '../chain/address.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { toIso } from '../core/instants.ts'
 import { formatAmount } from '../core/money.ts'
-import type { SubjectType, TransactionType } from '../core/registry.ts'
 import { isUnlimited, type Spend } from '../core/spends.ts'
 import type { Decision } from '../event-log/aggregate.ts'
-import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { acceptedBatchSchema } from './batch-schemas.ts'
-import type { Failure, RecordedLogs } from './events.ts'
-import type { CallRecord, GasPriority, SwapIntent } from './intent.ts'
+import type { RecordedLogs } from './events.ts'
+import type { CallRecord } from './intent.ts'
+import { type PartSchemas, partViews, shownFailure } from './parts.ts'
 import type { acceptedSchema, transactionSchema } from './schemas.ts'
-import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
-import { swapFailure } from './swap-failure.ts'
-import { toSwapView } from './swap-view.ts'
+import type { TransactionRow, ViewRow } from './transaction-row.ts'
 
 export type TransactionView = View<ReturnType<typeof transactionSchema>>
-
-/** A row of the table `transactions` as node-postgres reads it, or as the projection writes it. */
-export type TransactionRow = ReadOrWrittenRow<
-  'transactions',
-  {
-    readonly type: TransactionType
-    readonly state: TransactionStateName
-    readonly status: TransactionStatus
-    readonly gas_priority: GasPriority
-    readonly hashes: readonly string[]
-    readonly history: readonly HistoryEntry[]
-    readonly logs: RecordedLogs | null
-    readonly swap: SwapIntent | null
-    readonly failure: Failure | null
-    readonly subject_type: SubjectType | null
-    readonly call: CallRecord | null
-  }
->
-
-/** Decimal digits in the response: a number in JSON is not exact beyond 53 bits. */
-export const AMOUNT_COLUMNS = ['amount', 'amount_moved', 'fee_estimated', 'fee_actual'] as const
-/** The other columns that a view needs. */
-export const VIEW_COLUMNS = [
-  'transaction_id',
-  'tenant_id',
-  'wallet_id',
-  'network',
-  'environment',
-  'chain_id',
-  'type',
-  'state',
-  'status',
-  'succeeded',
-  'from_address',
-  'to_address',
-  'asset_id',
-  'asset_symbol',
-  'asset_decimals',
-  'asset_contract',
-  'gas_priority',
-  'nonce',
-  'hash',
-  'hashes',
-  'block_number',
-  'failure',
-  'history',
-  'reference_id',
-  'memo',
-  'valid_until',
-  'estimated_completion_at',
-  'created_at',
-  'updated_at',
-  'depends_on',
-  'subject_type',
-  'subject_id',
-  'logs',
-  'call',
-  'swap',
-] as const
-
-export type ViewRow = Pick<TransactionRow, (typeof AMOUNT_COLUMNS | typeof VIEW_COLUMNS)[number]>
 
 /** Why a request is not signed yet, as signers wrote it last. */
 export type WaitingRow = { readonly reason: string; readonly since: string }
@@ -123,7 +60,7 @@ export function toView(
     },
     failure: failureOf(row),
     waiting: waitingOf(chain.waiting ?? null),
-    swap: row.swap === null ? null : toSwapView(row, row.swap),
+    ...(partViews(row) as View<TObject<Pick<PartSchemas, keyof PartSchemas>>>),
     history: row.history,
     call: row.call === null ? null : toCallView(row.call),
     ...(isDetailed && row.call !== null && row.logs !== null
@@ -145,10 +82,8 @@ function waitingOf(row: WaitingRow | null): TransactionView['waiting'] {
   return row === null ? null : { code: 'not_simulated', message: row.reason, since: toIso(row.since) }
 }
 
-function failureOf({ failure, swap, to_address: router }: ViewRow): TransactionView['failure'] {
-  if (failure === null) return null
-  if (swap !== null) return swapFailure(failure, { amountType: swap.amountType, router })
-  return { code: failure.code, message: failure.message }
+function failureOf(row: ViewRow): TransactionView['failure'] {
+  return row.failure === null ? null : shownFailure(row.failure, row, row.to_address)
 }
 
 export function toCallView(call: CallRecord): NonNullable<TransactionView['call']> {

@@ -25,3 +25,8 @@ export function createSigningWalletOf(factsOf: WalletFactsOf): SigningWalletOf {
     return { ...facts, address, key }
   }
 }
+
+/** Whether parties hold the shares of its key, and it is this one. */
+export function isJointKeyOf({ key }: SigningWallet, keyId: string): boolean {
+  return key.kind === 'mpc' && key.keyId === keyId
+}

@@ -34,9 +34,7 @@ export async function loadWebhook({ log }: Pick<WebhookContext, 'log'>, id: stri
   return { ...loaded, state }
 }
 
-export function deliveredTypes(
-  types: RouteContext['publicTypes'],
-): DeliveredType[] {
+export function deliveredTypes(types: RouteContext['publicTypes']): DeliveredType[] {
   return types.map(({ type, publisher }) => ({
     type,
     scope: publisher.scope,
@@ -45,7 +43,10 @@ export function deliveredTypes(
 }
 
 /** Whether each of its events is about a wallet, so that a webhook for certain wallets can get them. */
-function isAboutWallet({ resource, schema }: Pick<RouteContext['publicTypes'][number]['publisher'], 'resource' | 'schema'>): boolean {
+function isAboutWallet({
+  resource,
+  schema,
+}: Pick<RouteContext['publicTypes'][number]['publisher'], 'resource' | 'schema'>): boolean {
   return resource === 'wallet' || 'wallet_id' in (schema.properties ?? {})
 }
 

@@ -253,6 +253,7 @@ function createSubmitter(world: World, ports: PortsOf) {
   const ctx: Parameters<typeof submitLane>[0] = {
     log,
     lanes: createLanePort(ports),
+    kinds: KINDS,
     chainOf: () => ({ client, agreed: node, relays: null }),
     lackGas: async (_, transactions) => transactions.map(() => false),
     config: { rebroadcastAfterMs: REBROADCAST_AFTER_MS },

@@ -1,6 +1,7 @@
 /** A production environment, the settings of a signer, and the problems of an environment. */
 import type { Test } from 'tap'
-import { type Config, ConfigError, type Environ, loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/compose/load-config.ts'
+import { type Config, ConfigError, type Environ } from '../../src/config.ts'
 
 export const PRODUCTION = {
   DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',

@@ -1,8 +1,8 @@
 /** A service with hd wallets and its own keystore, and the commands that make, check and use its kit. */
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { loadConfig } from '../../src/compose/load-config.ts'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
-import { loadConfig } from '../../src/config.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import type { CliRun } from './cli.ts'

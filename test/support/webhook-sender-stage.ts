@@ -1,8 +1,8 @@
 /** The API of webhooks and one or more senders on a fresh database, with receivers of this machine. No chain, no other worker. */
 import type { Test } from 'tap'
 import { composeKernel } from '../../src/compose/kernel.ts'
+import { loadConfig } from '../../src/compose/load-config.ts'
 import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
-import { loadConfig } from '../../src/config.ts'
 import { runWorker } from './service-local.ts'
 import { ACME, makeWallet } from './wallet-parts.ts'
 import { LOCAL_RECEIVERS, type Receiver, withReceiver } from './webhook-receiver.ts'

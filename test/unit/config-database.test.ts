@@ -1,6 +1,7 @@
 /** The settings of the database: the users of processes, and the protection of a party's connection. */
 import t from 'tap'
-import { type Environ, loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/compose/load-config.ts'
+import type { Environ } from '../../src/config.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

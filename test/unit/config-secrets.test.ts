@@ -1,7 +1,7 @@
 /** Settings that hold secrets: where they are read from, and that nothing shows them. */
 import { join } from 'node:path'
 import t from 'tap'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/compose/load-config.ts'
 import { KEY, PRODUCTION, problemsOf } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

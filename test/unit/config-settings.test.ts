@@ -1,8 +1,8 @@
 /** The configuration: what is read, what is refused and with which message. */
 import { join } from 'node:path'
 import t from 'tap'
-import { SETTINGS } from '../../src/config/settings.ts'
-import { type Environ, loadConfig } from '../../src/config.ts'
+import { loadConfig, SETTINGS } from '../../src/compose/load-config.ts'
+import type { Environ } from '../../src/config.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

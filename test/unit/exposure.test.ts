@@ -1,6 +1,6 @@
 /** What others can read of an API process without a key and without TLS is known, and `/metrics` is not in it by default. */
 import t from 'tap'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/compose/load-config.ts'
 import { exposedPaths, isLoopback } from '../../src/core/exposure.ts'
 
 const DATABASE_URL = 'postgresql://localhost/bursar'

@@ -7,7 +7,7 @@ import { decide } from '../../src/policies/decide.ts'
 import type { Judged } from '../../src/policies/intent.ts'
 import { lintPolicy, requirePublishable } from '../../src/policies/lint.ts'
 import { judgedExport } from '../../src/policies/signature-intents.ts'
-import type { SwapIntent } from '../../src/transactions/intent.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import {
   ALICE,
   BOB,

@@ -7,7 +7,7 @@ import { encodeMint, encodeMintBatch } from '../../src/nft/contracts/encode-call
 import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
 import { judgedTransaction } from '../../src/policies/transaction-intents.ts'
-import type { SwapIntent } from '../../src/transactions/intent.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALICE,

@@ -27,7 +27,7 @@ import {
   type SignedFacts,
 } from '../../src/policies/signature-intents.ts'
 import { judgedTransaction } from '../../src/policies/transaction-intents.ts'
-import type { SwapIntent } from '../../src/transactions/intent.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import {
   ALICE,
   BOB,

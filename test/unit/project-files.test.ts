@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
 import { loginNameOf, loginOf } from '../../src/compose/database-roles/logins.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig, SETTINGS } from '../../src/compose/load-config.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
 import { PROCESS_LIST } from '../../src/core/processes.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -68,9 +67,23 @@ t.test('each service gets the secrets of its process, and no other', (t) => {
     for (const number of numbered ? ['1', '2', '3'] : [null]) {
       const name = number === null ? kind : `${kind}-${number}`
       const given = services[name]?.secrets?.filter((secret) => !common.test(secret)) ?? []
-      matchExactly(t, given.toSorted(), own.map((secret) => secret.replace('<n>', number ?? '')).toSorted())
+      matchExactly(
+        t,
+        given.toSorted(),
+        Object.values(own)
+          .map((secret) => secret.replace('<n>', number ?? ''))
+          .toSorted(),
+      )
     }
   t.end()
+})
+
+t.test('what follows from the table of processes is current', async (t) => {
+  const { PARTS } = (await import('../../scripts/process-pages.mjs')) as {
+    PARTS: Readonly<Record<string, (text: string, processes: typeof PROCESS_LIST) => string>>
+  }
+  for (const [path, write] of Object.entries(PARTS))
+    t.equal(read(path), write(read(path), PROCESS_LIST), `${path} is current: run npm run processes`)
 })
 
 t.test('the signers alone get the key-encryption key and the keystore', (t) => {

@@ -119,6 +119,8 @@ const PLANTS: readonly Plant[] = [
   { rule: 'http-imports-core', at: 'src/http/planted-log.ts', imports: '../event-log/log.ts' },
   ours('cli-imports-core', 'src/cli/planted.ts', 'src/operator'),
   ours('config-imports-core', 'src/config/planted.ts', 'src/event-log'),
+  ours('settings-import-core', 'src/access/settings.ts', 'src/event-log'),
+  ours('config-is-for-settings', 'src/wallets/planted-config.ts', 'src/config'),
   { rule: 'no-circles-of-folders-in-nft', at: 'src/nft/metadata/planted.ts', imports: '../tokens/fate-of.ts' },
   ours('declarations-are-data', 'src/replay/declaration.ts', 'src/jobs'),
   ours('http-is-for-routes', 'src/wallets/planted-use-case.ts', 'src/http'),

@@ -1,8 +1,8 @@
 /** The operations page is correct: its commands, findings and settings exist. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { SETTINGS } from '../../src/compose/load-config.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
 import { FINDING_KINDS } from '../../src/operator/finding.ts'
 import { runCommandLine } from '../support/cli.ts'
 

@@ -1,7 +1,7 @@
 /** The README and the settings page are correct: the settings are those of the schema, commands and files exist. */
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { SETTINGS } from '../../src/config/settings.ts'
+import { SETTINGS } from '../../src/compose/load-config.ts'
 
 const readme = readFileSync('README.md', 'utf8')
 

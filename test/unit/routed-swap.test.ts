@@ -4,9 +4,10 @@ import t from 'tap'
 import type { SwapSettings } from '../../src/chain/settings.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute, Route } from '../../src/swaps/events.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
 import { amountsOf, mostIn } from '../../src/swaps/route.ts'
 import { routedSwapProblem } from '../../src/swaps/routed-swap.ts'
-import type { AssetRef, Intent, SwapIntent } from '../../src/transactions/intent.ts'
+import type { AssetRef, Intent } from '../../src/transactions/intent.ts'
 
 const [A, B, C] = ['0x1111111111111111111111111111111111111111', `0x${'22'.repeat(20)}`, `0x${'33'.repeat(20)}`]
 const WRAPPED = '0x4444444444444444444444444444444444444444'

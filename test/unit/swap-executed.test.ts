@@ -2,9 +2,9 @@
 import t from 'tap'
 import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
 import { GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
+import { executedSwap, missingOf } from '../../src/swaps/executed-swap.ts'
+import { isGuessed, swapFailure, swapFailureCode } from '../../src/swaps/swap-failure.ts'
 import type { RecordedLog } from '../../src/transactions/events.ts'
-import { executedSwap, missingOf } from '../../src/transactions/executed-swap.ts'
-import { isGuessed, swapFailure, swapFailureCode } from '../../src/transactions/swap-failure.ts'
 
 const at = (digit: string) => `0x${digit.repeat(40)}`
 const [wallet, router, pool, usdc, weth, xyz] = [at('a'), at('b'), at('c'), at('1'), at('2'), at('3')]

@@ -10,9 +10,10 @@ import {
   type GuardedSwap,
 } from '../../src/chain/swap-guard.ts'
 import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
+import type { SwapIntent } from '../../src/swaps/part.ts'
+import { swapFailure } from '../../src/swaps/swap-failure.ts'
 import { swapTargetProblem } from '../../src/swaps/swap-target.ts'
-import type { Intent, SwapIntent } from '../../src/transactions/intent.ts'
-import { swapFailure } from '../../src/transactions/swap-failure.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import { fold, golden } from '../support/recorded-transactions.ts'
 
 const at = (digit: string) => `0x${digit.repeat(40)}`

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import type { RelayedBytes } from '../../src/chain/relays.ts'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
 import type { Decision } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/append.ts'
 import { createCommit } from '../../src/event-log/commit.ts'
@@ -65,7 +66,7 @@ function bytesOf(state: TransactionState) {
 t.test('relays get swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a'])]
   const items = [TRANSFER, SWAP, CANCELLED, BUMPED, TRANSFER].map(bytesOf)
-  const answers = await sendBytes({ client: node, agreed: agreeing(), relays }, items)
+  const answers = await sendBytes({ client: node, agreed: agreeing(), relays }, items, KINDS)
   t.strictSame(
     answers.map((answer) => answer?.message),
     ['node', 'relay', 'node', 'relay', 'node'],
@@ -81,7 +82,7 @@ t.test('relays get swaps in each version, the nodes everything else, and both ge
 t.test('without a relay the nodes get everything', async (t) => {
   const node = nodeOf()
   const items = [SWAP, CANCELLED, TRANSFER].map(bytesOf)
-  await sendBytes({ client: node, agreed: agreeing(), relays: null }, items)
+  await sendBytes({ client: node, agreed: agreeing(), relays: null }, items, KINDS)
   t.strictSame(
     node.sent,
     items.map(({ attempt }) => attempt.rawTransaction),
@@ -90,7 +91,7 @@ t.test('without a relay the nodes get everything', async (t) => {
 
 t.test('every relay of the request gets its swap, and no other relay does', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a', 'b', 'c'])]
-  await sendBytes({ client: node, agreed: agreeing(), relays }, [bytesOf(recording(['a', 'c', 'gone']))])
+  await sendBytes({ client: node, agreed: agreeing(), relays }, [bytesOf(recording(['a', 'c', 'gone']))], KINDS)
   t.strictSame(
     relays.sent.map(([host]) => host),
     ['a', 'c'],
@@ -104,7 +105,7 @@ t.test(
     for (const relays of [null, relaysOf(['other'])]) {
       const node = nodeOf()
       const items = [bytesOf(recording(['a'])), bytesOf(recording(['a'], cancelling))]
-      const answers = await sendBytes({ client: node, agreed: agreeing(), relays }, items)
+      const answers = await sendBytes({ client: node, agreed: agreeing(), relays }, items, KINDS)
       t.strictSame(
         answers.map((answer) => answer?.outcome),
         ['left', 'accepted'],
@@ -153,6 +154,7 @@ async function submitted(
     config: { rebroadcastAfterMs: 1_000 },
     logger: { warn: () => undefined },
     onLeft: () => undefined,
+    kinds: KINDS,
   } as unknown as Parameters<typeof submitLane>[0]
   const lane = { chainId: CHAIN, address: '0x0000000000000000000000000000000000000001' }
   await submitLane(ctx, lane, { name: 'submit-0', fence: 1n })

@@ -11,6 +11,10 @@ import { eip712Digest } from '../../keys/eip712.ts'
 import { recoverSigner } from '../../keys/recover-signer.ts'
 import { SignatureMismatch } from '../../keys/signature-mismatch.ts'
 import type { Signer } from '../../keys/signer.ts'
+import type { CheckRequests } from '../../policies/check-requests.ts'
+import { problemOf, recordedRequest } from '../../policies/recorded-problem.ts'
+import { judgedVoucher } from '../../policies/signature-intents.ts'
+import { readReservation } from '../../transactions/read-events.ts'
 import type { SigningWallet, SigningWalletOf } from '../../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../../wallets/wallet-facts.ts'
 import { voucherTypedData } from '../contracts/voucher.ts'
@@ -25,6 +29,19 @@ export type RecordedVoucher = Opened & { readonly id: string; readonly mint: Min
 
 /** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
 export type VoucherProblem = (recorded: RecordedVoucher, wallet: SigningWallet) => Promise<string | null>
+
+/** By the policy of the log. */
+export function voucherProblem(check: CheckRequests): VoucherProblem {
+  return async ({ id, mint: { tenantId }, voucher, ...opened }, { environment, network }) => {
+    const { walletId, chainId, contract, recipient, requestedAt, policy } = voucher
+    const place = { tenantId, environment, walletId, requestedAt }
+    return problemOf(check, {
+      ...recordedRequest({ id, ...opened }, { ...place, policy }),
+      reservations: voucher.reservations?.map(readReservation),
+      judge: (facts) => judgedVoucher({ ...place, network, chainId, contract, recipient }, facts),
+    })
+  }
+}
 
 /**
  * @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached,

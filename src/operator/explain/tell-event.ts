@@ -1,7 +1,6 @@
 /** Describes each event after the first. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
-import { formatAmount } from '../../core/money.ts'
 import { assertNever } from '../../core/never.ts'
 import type {
   Failure,
@@ -10,10 +9,9 @@ import type {
   ReplacementPurpose,
   TransactionCancelled,
 } from '../../transactions/events.ts'
-import { executedSwap, missingOf } from '../../transactions/executed-swap.ts'
 import type { Fees, Intent } from '../../transactions/intent.ts'
+import { explainParts, shownFailure } from '../../transactions/parts.ts'
 import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
-import { shownFailureCode } from '../../transactions/swap-failure.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -175,7 +173,7 @@ function failed(
   intent: Intent,
 ): Detail[] {
   const by = revertedBy === undefined ? {} : { revertedBy }
-  const shown = shownFailureCode({ code: code ?? 'execution_reverted', message, ...by }, intent)
+  const { code: shown } = shownFailure({ code: code ?? 'execution_reverted', message, ...by }, intent, intent.to)
   return [
     shown === code ? recorded('code', shown) : derived('code', shown),
     recorded('reason', message),
@@ -241,7 +239,9 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
       ...(logs === null
         ? []
         : [recorded('logs', `${logs.entries.length}${logs.cut ? ', further ones are not recorded' : ''}`)]),
-      ...fellShort(transaction, inclusion),
+      ...explainParts(transaction.intent, ({ mined }, part) => mined(transaction.intent, part, inclusion))
+        .flat()
+        .map(([name, text]) => derived(name, text)),
       recorded('paid', `${paid} for ${gasUsed} gas at ${gwei(effectiveGasPrice)}`),
     ],
   }
@@ -250,14 +250,4 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
 function describeMoved(transaction: StoryFacts['transaction'], moved: bigint | null): string {
   if (moved === null) return 'nothing: the token logged no transfer to the recipient'
   return amountOf(transaction, transaction.intent.asset.assetId, moved)
-}
-
-/** Of a swap that gave less than its minimum, or than its exact output. */
-function fellShort({ intent }: StoryFacts['transaction'], { succeeded, logs }: Inclusion): Detail[] {
-  const { from, to, asset, swap } = intent
-  if (swap === undefined || !succeeded) return []
-  const missing = missingOf(swap, executedSwap({ from, to, contract: asset.contract }, swap, logs))
-  if (missing === null) return []
-  const { decimals, symbol } = swap.toAsset
-  return [derived('fell short', `${formatAmount(missing, decimals)} ${symbol} less arrived than the swap had to give`)]
 }

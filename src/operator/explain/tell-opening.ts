@@ -2,10 +2,10 @@
 
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
-import { formatAmount } from '../../core/money.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
-import type { AssetRef, Intent, Quote } from '../../transactions/intent.ts'
+import type { Intent, Quote } from '../../transactions/intent.ts'
 import { costOfNewAccount } from '../../transactions/new-account.ts'
+import { explainParts } from '../../transactions/parts.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
@@ -24,7 +24,7 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
     ['valid until', intent.validUntil],
     ['serves', intent.subject === null ? null : `${intent.subject.type} ${intent.subject.id}`],
     ['depends on', intent.dependsOn],
-    ['swap', describeSwap(intent)],
+    ...explainParts(intent, ({ accepted }, part, name) => [name, accepted(intent, part)] as const),
     ['call', describeCall(intent)],
   ]
   return {
@@ -38,15 +38,6 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
       derived('price', 'none: prices do not affect the decision'),
     ],
   }
-}
-
-/** The quoted amounts, and the bound that the call data contains. */
-function describeSwap({ asset, swap }: Intent): string | null {
-  if (swap === undefined) return null
-  const { amountType, toAsset, fromAmount, toAmount, limit } = swap
-  const amount = ({ decimals, symbol }: AssetRef, units: string) => `${formatAmount(BigInt(units), decimals)} ${symbol}`
-  const bound = amountType === 'exact_input' ? `at least ${amount(toAsset, limit)}` : `at most ${amount(asset, limit)}`
-  return `${amount(asset, fromAmount)} for ${amount(toAsset, toAmount)}, ${bound}`
 }
 
 function describeCall({ call }: Intent): string | null {

@@ -1,7 +1,7 @@
 /** Why a swap failed, as a stable code and a message: routers give reasons as texts. Pure. */
 import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
-import type { Failure, FailureCode } from './events.ts'
-import type { Intent, SwapIntent } from './intent.ts'
+import type { Failure } from '../transactions/events.ts'
+import type { SwapIntent } from './part.ts'
 
 /** SwapRouter02, V2 routers, and `unwrapWETH9` with less than its minimum. */
 const SLIPPAGE =
@@ -39,14 +39,6 @@ export function swapFailureCode<Code extends string>(
   if (revertedBy != null && !isSame(revertedBy, router)) return code
   if (SLIPPAGE.test(message)) return 'slippage_exceeded'
   return DEADLINE.test(message) ? 'deadline_passed' : code
-}
-
-/** The code of a failure as the API shows it. */
-export function shownFailureCode(
-  failure: Failure,
-  { swap, to }: Pick<Intent, 'swap' | 'to'>,
-): FailureCode | SwapFailureCode {
-  return swap === undefined ? failure.code : swapFailureCode(failure, { amountType: swap.amountType, router: to })
 }
 
 /**

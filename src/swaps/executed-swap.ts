@@ -6,8 +6,8 @@ import { parseAnyTransferLog, parseWrapLog } from '../chain/erc20.ts'
 import { GUARD_ADDRESS, guardedAmountsOf } from '../chain/swap-guard.ts'
 import { smallest } from '../core/money.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { RecordedLog, RecordedLogs } from './events.ts'
-import type { SwapIntent } from './intent.ts'
+import type { RecordedLog, RecordedLogs } from '../transactions/events.ts'
+import type { SwapIntent } from './part.ts'
 
 /** `null` where the logs do not show an amount. */
 export type ExecutedSwap = { readonly fromAmount: bigint | null; readonly toAmount: bigint | null }

@@ -1,4 +1,4 @@
-/** The schema of what a swap exchanges, as a part of its transaction. */
+/** The schemas of what a swap exchanges, as a part of its transaction. */
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { idSchema, nullable, oneOf } from '../http/schemas.ts'
@@ -62,3 +62,23 @@ export const swapSchema = named(
     { description: 'What a swap exchanges. Null for other transactions.' },
   ),
 )
+
+/** What is missing stands in the events that tell it, and in no older one. */
+export const swapAtEventSchema = named(
+  'SwapAtEvent',
+  Type.Object(
+    {
+      ...Type.Omit(swapSchema, ['failure_guessed', 'private', 'missing_to_amount']).properties,
+      missing_to_amount: Type.Optional(swapSchema.properties.missing_to_amount),
+    },
+    { description: swapSchema.description ?? '' },
+  ),
+)
+
+export const swapPartSchema = nullable(swapSchema)
+
+declare module '../transactions/parts.ts' {
+  interface PartSchemas {
+    readonly swap: typeof swapPartSchema
+  }
+}

@@ -1,9 +1,10 @@
 /** The settings of the audit: where the key and the checkpoints are stored, and how often a checkpoint is taken. */
 import { join, resolve } from 'node:path'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { milliseconds, text } from './schema-kinds.ts'
+import { declareSettings } from '../config/declare-settings.ts'
+import { milliseconds, text } from '../config/schema-kinds.ts'
 
-export const AUDIT_SETTINGS = {
+const AUDIT_SETTINGS = {
   AUDIT_KEY_FILE: Type.Optional(
     Type.String({
       minLength: 1,
@@ -28,7 +29,7 @@ export const AUDIT_SETTINGS = {
   ),
 }
 
-export type AuditConfig = {
+type AuditConfig = {
   readonly keyFile: string
   /** Null for a name derived from the key. */
   readonly origin: string | null
@@ -38,12 +39,26 @@ export type AuditConfig = {
   readonly checkpointIntervalMs: number
 }
 
-export function auditConfig(input: Static<TObject<typeof AUDIT_SETTINGS>>, dataDir: string): AuditConfig {
+function auditConfig(input: Static<TObject<typeof AUDIT_SETTINGS>>, dataDir: string): AuditConfig {
   return {
     keyFile: resolve(input.AUDIT_KEY_FILE ?? join(dataDir, 'audit', 'audit.key')),
     origin: input.AUDIT_ORIGIN ?? null,
     checkpointFile: resolve(input.AUDIT_CHECKPOINT_FILE ?? join(dataDir, 'audit', 'checkpoints')),
     isCheckpointFileNamed: input.AUDIT_CHECKPOINT_FILE !== undefined,
     checkpointIntervalMs: input.AUDIT_CHECKPOINT_INTERVAL_MS,
+  }
+}
+
+export const auditSettings = {
+  audit: declareSettings({
+    group: 'keys',
+    settings: AUDIT_SETTINGS,
+    read: (values, { dataDir }) => auditConfig(values, dataDir),
+  }),
+}
+
+declare module '../config.ts' {
+  interface CapabilityConfig {
+    readonly audit: AuditConfig
   }
 }

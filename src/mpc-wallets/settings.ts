@@ -4,10 +4,11 @@
  */
 import { join, resolve } from 'node:path'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { ruleOf } from './read-setting.ts'
-import { list, milliseconds, text } from './schema-kinds.ts'
+import { declareSettings } from '../config/declare-settings.ts'
+import { ruleOf } from '../config/read-setting.ts'
+import { list, milliseconds, text } from '../config/schema-kinds.ts'
 
-export const MPC_SETTINGS = {
+const MPC_SETTINGS = {
   MPC_PARTIES: Type.Integer({
     minimum: 0,
     maximum: 20,
@@ -69,7 +70,7 @@ export const MPC_SETTINGS = {
 }
 
 type MpcInput = Static<TObject<typeof MPC_SETTINGS>>
-export type PartyAddress = { readonly host: string; readonly port: number }
+type PartyAddress = { readonly host: string; readonly port: number }
 
 export type MpcConfig = {
   readonly parties: number
@@ -86,7 +87,7 @@ export type MpcConfig = {
 }
 
 /** @returns null when there are no mpc wallets */
-export function mpcConfig(input: MpcInput, dataDir: string): MpcConfig | null {
+function mpcConfig(input: MpcInput, dataDir: string): MpcConfig | null {
   if (input.MPC_PARTIES === 0) return null
   const { MPC_PARTY: number } = input
   return {
@@ -112,7 +113,7 @@ export function mpcConfig(input: MpcInput, dataDir: string): MpcConfig | null {
  * Settings that contradict each other. A setting that is invalid alone is not checked against others; nothing is
  * checked when mpc is off.
  */
-export function mpcProblems(input: Partial<MpcInput>): string[] {
+function mpcProblems(input: Partial<MpcInput>): string[] {
   const { MPC_PARTIES: parties, MPC_THRESHOLD: threshold, MPC_PARTY: party } = input
   if (parties === 1) return [`MPC_PARTIES ${ruleOf(MPC_SETTINGS.MPC_PARTIES)}, not "1"`]
   if (!parties) return []
@@ -143,4 +144,21 @@ function addressesOf(texts: readonly string[]): Map<number, PartyAddress> {
       return [Number(number), { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) }]
     }),
   )
+}
+
+export const mpcSettings = {
+  mpc: declareSettings({
+    group: 'keys',
+    settings: MPC_SETTINGS,
+    read: (values, { dataDir }) => mpcConfig(values, dataDir),
+    problems: mpcProblems,
+    signsFromLog: ({ MPC_PARTY }) => MPC_PARTY !== undefined,
+  }),
+}
+
+declare module '../config.ts' {
+  interface CapabilityConfig {
+    /** Null when there are no mpc wallets. */
+    readonly mpc: MpcConfig | null
+  }
 }

@@ -1,10 +1,11 @@
 /** The settings of webhooks: which receivers are allowed, and the keys that protect their secrets. */
 import { isIP } from 'node:net'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { ruleOf } from './read-setting.ts'
-import { list, text } from './schema-kinds.ts'
+import { declareSettings } from '../config/declare-settings.ts'
+import { ruleOf } from '../config/read-setting.ts'
+import { list, text } from '../config/schema-kinds.ts'
 
-export const WEBHOOK_SETTINGS = {
+const WEBHOOK_SETTINGS = {
   WEBHOOK_RECIPIENT: text(
     '^age1[02-9ac-hj-np-z]{58}$',
     'must be an age X25519 recipient: age1 and 58 characters, as age-keygen prints it',
@@ -42,7 +43,7 @@ export const WEBHOOK_SETTINGS = {
 
 type WebhookInput = Static<TObject<typeof WEBHOOK_SETTINGS>>
 
-export type WebhookConfig = {
+type WebhookConfig = {
   /** The age recipient of the senders; null while no webhook can be created. */
   readonly recipient: string | null
   /** Age identities of a sender, one for each line. */
@@ -53,7 +54,7 @@ export type WebhookConfig = {
   readonly proxyUrl: string | null
 }
 
-export function webhookConfig(input: WebhookInput): WebhookConfig {
+function webhookConfig(input: WebhookInput): WebhookConfig {
   return {
     recipient: input.WEBHOOK_RECIPIENT ?? null,
     identity: input.WEBHOOK_IDENTITY ?? null,
@@ -64,7 +65,7 @@ export function webhookConfig(input: WebhookInput): WebhookConfig {
 }
 
 /** Networks and URLs of the right form that do not exist. */
-export function webhookProblems(input: Partial<WebhookInput>): string[] {
+function webhookProblems(input: Partial<WebhookInput>): string[] {
   const { WEBHOOK_ALLOWED_NETWORKS: networks = [], WEBHOOK_PROXY_URL: proxy } = input
   const problem = (name: keyof typeof WEBHOOK_SETTINGS, given: string) =>
     `${name} ${ruleOf(WEBHOOK_SETTINGS[name])}, not ${JSON.stringify(given)}`
@@ -77,4 +78,19 @@ export function webhookProblems(input: Partial<WebhookInput>): string[] {
 function isNetwork(text: string): boolean {
   const [address = '', bits] = text.split('/')
   return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 6 ? 128 : 32)
+}
+
+export const webhookSettings = {
+  webhooks: declareSettings({
+    group: 'last',
+    settings: WEBHOOK_SETTINGS,
+    read: webhookConfig,
+    problems: webhookProblems,
+  }),
+}
+
+declare module '../config.ts' {
+  interface CapabilityConfig {
+    readonly webhooks: WebhookConfig
+  }
 }
