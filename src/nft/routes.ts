@@ -8,6 +8,7 @@ import { tokenRoutes } from './tokens/update-routes.ts'
 import { voucherRoutes } from './tokens/voucher-routes.ts'
 import { nftTransferRoutes } from './transfers/routes.ts'
 
+/** Of metadata, collections, mints, vouchers, tokens, transfers, and what a wallet holds. */
 export function nftApi(ctx: RouteContext): ApiPart {
   return {
     routes: [
