@@ -60,3 +60,9 @@ export function createKeyGate(
     close: uses.close,
   }
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly keyGate: { readonly keyGate: KeyGate }
+  }
+}

@@ -1,5 +1,5 @@
 /** The API process: every route and its dependencies. It appends and reads; it holds no key and uses no queue. */
-import type { ApiContext, ApiPart, RouteContext, SimulatedRequest } from '../api-context.ts'
+import type { ApiContext, ApiPart, RouteContext } from '../api-context.ts'
 import type { Capability } from '../capability.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
@@ -44,7 +44,7 @@ function inPlace<Placed extends { readonly place: number }>(all: readonly Placed
   return all.toSorted((a, b) => a.place - b.place)
 }
 
-function simulatedBy(parts: readonly ApiPart[]): Readonly<Record<string, SimulatedRequest>> {
+function simulatedBy(parts: readonly ApiPart[]): ReturnType<RouteContext['simulated']> {
   const all = parts.flatMap(({ simulates = {} }) => Object.entries(simulates))
   return Object.fromEntries(all.toSorted(([, a], [, b]) => a.place - b.place))
 }

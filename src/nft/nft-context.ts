@@ -54,3 +54,16 @@ export type NftContext = PrepareContext &
     /** Of one transaction of a mint; by default what the rules of the chain allow. */
     readonly maxTransactionGas?: bigint
   }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly nft: Omit<NftContext, 'fundIssuer'> & {
+      /** Whether this service sends the transactions of a contract; the address is EIP-55. */
+      readonly isManaged: (chainId: number, address: string) => Promise<boolean>
+    }
+  }
+  interface RouteParts {
+    /** What an installation adds: it is known after the context. */
+    readonly fundIssuer: NftContext['fundIssuer']
+  }
+}

@@ -8,7 +8,10 @@ import { tokenRoutes } from './tokens/update-routes.ts'
 import { voucherRoutes } from './tokens/voucher-routes.ts'
 import { nftTransferRoutes } from './transfers/routes.ts'
 
-/** Of metadata, collections, mints, vouchers, tokens, transfers, and what a wallet holds. */
+/**
+ * Of metadata, collections, mints, vouchers, tokens, transfers, and what a wallet holds. A collection's issuer is funded by what
+ * an installation adds (`fundIssuer`).
+ */
 export function nftApi(ctx: RouteContext): ApiPart {
   return {
     routes: [

@@ -1,6 +1,6 @@
 /** HTTP routes that test a policy on the past, and on one request. Nothing is recorded. */
 import type { TSchema } from '@sinclair/typebox'
-import type { ApiPart, RouteContext, SimulatedRequest } from '../api-context.ts'
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { actorOfApiKey } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
@@ -19,7 +19,7 @@ import { type BacktestRange, runBacktest } from './run-backtest.ts'
 import type { SentPolicy } from './sent-policy.ts'
 import { shownBacktest } from './shown-backtest.ts'
 import { shownSimulation } from './shown-simulation.ts'
-import { type Prepare, type Simulating, simulate } from './simulate.ts'
+import { type Prepare, type SimulatedRequest, type Simulating, simulate } from './simulate.ts'
 
 /** What is tested: one of these. */
 export type TestedSource = { readonly policy?: SentPolicy; readonly revision?: number; readonly version?: number }

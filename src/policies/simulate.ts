@@ -3,6 +3,7 @@
  * nothing is recorded.
  */
 
+import type { TSchema } from '@sinclair/typebox'
 import type { PolicyRefused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -52,6 +53,15 @@ export type Pretending = {
 
 /** Prepares the request with the parts that pretend. @throws the errors of the request */
 export type Prepare = (pretending: Pretending, metadata: Metadata, environment: Environment) => Promise<unknown>
+
+/** A kind of request that a policy can be simulated with: prepared as the real one, with parts that record nothing. */
+export type SimulatedRequest = {
+  /** Orders them in the API document, the smallest first. */
+  readonly place: number
+  /** Of its own route. */
+  readonly body: TSchema
+  readonly prepare: (walletId: string, body: never) => Prepare
+}
 
 /** What a simulation needs. */
 export type Simulating = {
@@ -148,4 +158,18 @@ function roomOf(
   const counting = rules.find((one) => one.rule.id === rule)?.limit
   const isCounted = counting != null && counted.has(counting.name)
   return { reservation, per: counting?.per ?? 'tenant', left: left - before - amount, roomAt, isCounted }
+}
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly simulating: Simulating
+  }
+  interface RouteParts {
+    /** The requests that a policy can be simulated with, by their fields of the body. Called when the routes are registered. */
+    readonly simulated: () => Readonly<Record<string, SimulatedRequest>>
+  }
+  interface ApiPart {
+    /** The requests that a policy can be simulated with, by their fields of the body. */
+    readonly simulates?: Readonly<Record<string, SimulatedRequest>>
+  }
 }
