@@ -40,7 +40,7 @@ export const USES = {
   requests: [],
   restores: [],
   signatures: ['policies', 'transactions', 'wallets'],
-  swaps: ['policies', 'transactions', 'wallets'],
+  swaps: ['assets', 'balances', 'policies', 'transactions', 'wallets'],
   transactions: ['wallets'],
   wallets: ['transactions'],
   webhooks: [],

@@ -5,7 +5,7 @@
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { Pool } from 'pg'
-import type { ApiContext } from './api-context.ts'
+import type { ApiPart, RouteContext } from './api-context.ts'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import type { Clock } from './core/ids.ts'
@@ -260,6 +260,8 @@ export interface Capability {
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
   /** What tenants are told of its events. Loaded by the processes that tell them. */
   readonly publishes?: () => Promise<readonly Published[]>
-  /** Loaded by the API process alone. */
-  readonly routes?: () => Promise<(ctx: ApiContext) => Routes>
+  /** Orders the routes in the API document, the smallest first; of equal places in the order of the list. 60 if it has none. */
+  readonly place?: number
+  /** Its routes, or all that it adds to the API. Loaded by the API process alone. */
+  readonly routes?: () => Promise<(ctx: RouteContext) => Routes | ApiPart | Promise<ApiPart>>
 }

@@ -1,4 +1,4 @@
-/** What access control does: it keeps the API keys. Their routes need what authenticates requests: `compose/api-keys.ts`. */
+/** What access control does: it keeps the API keys. What authenticates requests is in `key-gate.ts`. */
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
@@ -25,6 +25,8 @@ export const access: Capability = {
     },
   },
   tasks: [expiryTask],
+  place: 85,
+  routes: async () => (await import('./routes.ts')).apiKeyRoutes,
   usage: { api_keys: LIVE_OF_TENANT },
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],
 }

@@ -37,6 +37,9 @@ export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
 
 declare module '../api-context.ts' {
   interface ApiParts {
-    readonly access: { readonly limitsOfKeys: LimitsOfKeys; readonly limitReports: LimitReports }
+    readonly access: {
+      readonly limitsOfKeys: LimitsOfKeys
+      readonly limitReports: LimitReports
+    }
   }
 }

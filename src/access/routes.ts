@@ -1,5 +1,6 @@
 /** HTTP routes that create, read, change, replace, revoke and report API keys. */
 import type { Static } from '@sinclair/typebox'
+import type { ApiContext } from '../api-context.ts'
 import type { Owner } from '../core/tenants.ts'
 import { environmentOf } from '../http/caller.ts'
 import { success, successOf } from '../http/envelope.ts'
@@ -7,7 +8,7 @@ import { decodeCursor, pageOf } from '../http/paging.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import type { ApiKeyRows } from './api-key-rows.ts'
+import type { KeyGate } from './key-gate.ts'
 import { type askedLimitsSchema, readLimits } from './limit-schemas.ts'
 import { changeApiKey, createApiKey, type KeyContext, rotateApiKey, type ShownToken } from './manage-api-keys.ts'
 import { listApiKeys, readApiKey } from './read-api-keys.ts'
@@ -119,12 +120,14 @@ const report = {
   response: { 202: successOf(reportedSchema, 'The report was received.') },
 }
 
-export function apiKeyRoutes(ctx: KeyContext & { readonly keys: Pick<ApiKeyRows, 'byDigest'> }): Routes {
+export function apiKeyRoutes(context: ApiContext): Routes {
+  const { rows, forgetKey } = context.keyGate
+  const ctx = { ...context, forgetKey }
   return (app) => {
     addReads(app, ctx)
     addCreate(app, ctx)
     addChanges(app, ctx)
-    addReport(app, ctx)
+    addReport(app, ctx, rows)
   }
 }
 
@@ -213,12 +216,12 @@ function addChanges(app: App, ctx: KeyContext): void {
   )
 }
 
-function addReport(app: App, ctx: Parameters<typeof apiKeyRoutes>[0]): void {
+function addReport(app: App, ctx: KeyContext, keys: KeyGate['rows']): void {
   app.post(
     '/v1/api-keys/report',
     { schema: report, config: { scope: 'public', limited: true } },
     async ({ body, id }, reply) => {
-      await reportApiKey({ keys: ctx.keys, revoke: (...of) => revokeApiKey(ctx, ...of) }, body.api_key, id)
+      await reportApiKey({ keys, revoke: (...of) => revokeApiKey(ctx, ...of) }, body.api_key, id)
       reply.code(202)
       return success({ received: true })
     },

@@ -24,4 +24,6 @@ export const assets: Capability = {
     },
   },
   usage: { assets: REGISTERED_OF_TENANT },
+  place: 70,
+  routes: async () => (await import('./routes.ts')).assetRoutes,
 }

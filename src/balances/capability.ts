@@ -8,4 +8,6 @@ export const balances: Capability = {
   aggregates: [anyAggregate(balanceAggregate)],
   publishes: async () => [(await import('./published.ts')).publishedBalances],
   work: [balanceWork],
+  place: 20,
+  routes: async () => (await import('./routes.ts')).balanceRoutes,
 }

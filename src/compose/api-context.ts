@@ -4,6 +4,7 @@
  */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { findHolders } from '../access/find-holders.ts'
+import { createKeyGate } from '../access/key-gate.ts'
 import { createLimitsOfKeys } from '../access/limits-of-keys.ts'
 import { createLimitReports } from '../access/report-limits.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -46,8 +47,11 @@ import { createRequireUsable } from './usable-networks.ts'
 const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
 const SANDBOX_BLOCK_MS = 1_000
 
-/** What capabilities are joined by, beside what their routes need. */
-export type ComposedApi = ApiContext & { readonly policies: ReturnType<typeof policyParts> }
+/** With what the process does when it ends: what is recorded late is recorded. */
+export type ComposedApi = ApiContext & {
+  readonly policies: ReturnType<typeof policyParts>
+  readonly flush: () => Promise<void>
+}
 
 export function createApiContext(kernel: Kernel): ComposedApi {
   const { config, log, logger, metrics, pool, wakeUps, newId, chainOf } = kernel
@@ -60,6 +64,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     onError: (error, keyId) =>
       logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
   })
+  const keyGate = createKeyGate({ ...kernel, limitsOfKeys, limitReports })
   const findWallet = createFindWallet(pool)
   return {
     ...kernel,
@@ -77,6 +82,9 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     limitsOf: limitsOfKeys.of,
     limitsOfKeys,
     limitReports,
+    keyGate,
+    flush: async () =>
+      void (await Promise.all([keyGate.close(), limitReports.close(), policies.denialReports.close()])),
     accept: limitReports.reporting(policies.denialReports.deciding(createAccept({ log, pool, newId }))),
     findReplay: (metadata) => findReplay(pool, metadata),
     findWallet,

@@ -1,79 +1,52 @@
 /** The API process: every route and its dependencies. It appends and reads; it holds no key and uses no queue. */
-import type { ApiContext } from '../api-context.ts'
-import { assetRoutes } from '../assets/routes.ts'
-import { balanceRoutes } from '../balances/routes.ts'
+import type { ApiContext, ApiPart, RouteContext } from '../api-context.ts'
 import type { Capability } from '../capability.ts'
-import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
-import { collectionRoutes } from '../nft/collections/routes.ts'
-import { metadataRoutes } from '../nft/metadata/routes.ts'
-import type { NftContext } from '../nft/nft-context.ts'
-import { walletTokenRoutes } from '../nft/ownership/routes.ts'
-import { mintRoutes } from '../nft/tokens/mint-routes.ts'
-import { tokenRoutes } from '../nft/tokens/update-routes.ts'
-import { voucherRoutes } from '../nft/tokens/voucher-routes.ts'
-import { nftTransferRoutes } from '../nft/transfers/routes.ts'
-import { pastRoutes } from '../policies/past-routes.ts'
-import { policyRoutes } from '../policies/routes.ts'
-import { swapRoutes } from '../swaps/routes.ts'
-import { requestSwapRoutes } from '../swaps/swap-routes.ts'
-import { transactionRoutes } from '../transactions/transaction-routes.ts'
-import { transferRoutes } from '../transactions/transfer-routes.ts'
-import { openingRoutes } from '../wallets/opening-routes.ts'
-import { walletRoutes } from '../wallets/routes.ts'
-import { deliveryRoutes } from '../webhooks/delivery-routes.ts'
-import { deliveredTypes } from '../webhooks/require-terms.ts'
-import { webhookRoutes } from '../webhooks/routes.ts'
-import { requireSealing } from '../webhooks/secrets.ts'
-import { type ComposedApi, createApiContext } from './api-context.ts'
+import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
-import { composeApiKeys } from './api-keys.ts'
-import { composeSwaps } from './api-swaps.ts'
 import { addGauges, addKernelGauges, CAPABILITIES_BY_NAME, type CapabilityName } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { simulatedRequests } from './policy-simulation.ts'
 import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 
 /** Additions of an installation to the API. */
-export type ApiAdditions = { readonly routes: readonly Routes[]; readonly fundIssuer: NftContext['fundIssuer'] }
+export type ApiAdditions = { readonly routes: readonly Routes[] } & Pick<RouteContext, 'fundIssuer'>
 export type AddToApi = (ctx: ApiContext) => ApiAdditions
 
 const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
 
-/** What routes of capabilities are made from: the context, and the additions that they use. */
-export type RouteContext = ComposedApi & Pick<NftContext, 'fundIssuer'>
+/** Where a capability that names no place stands, and what no capability owns: see `place` in capability.ts. */
+const PLACES = { default: 60, feed: 75, quotas: 95 } as const
 
-/** Routes that the capability does not declare itself. */
-const ROUTES: Readonly<Partial<Record<CapabilityName, (ctx: RouteContext) => readonly Routes[]>>> = {
-  wallets: (ctx) => [openingRoutes(ctx), walletRoutes(ctx)],
-  balances: (ctx) => [balanceRoutes(ctx)],
-  transactions: (ctx) => [transferRoutes(ctx), transactionRoutes(ctx)],
-  contractCalls: (ctx) => [contractCallRoutes(ctx)],
-  assets: (ctx) => [assetRoutes(ctx)],
-  nft: (ctx) => [
-    metadataRoutes(ctx),
-    collectionRoutes(ctx),
-    mintRoutes(ctx),
-    voucherRoutes(ctx),
-    tokenRoutes(ctx),
-    nftTransferRoutes(ctx),
-    walletTokenRoutes(ctx),
-  ],
-}
+type PlacedPart = ApiPart & { readonly place: number }
+
 const NAMES = Object.keys(CAPABILITIES_BY_NAME) as readonly CapabilityName[]
-const DECLARED_ITSELF = NAMES.filter((name) => !Object.hasOwn(ROUTES, name))
 
-/** The routes of these capabilities that need the context alone: all but those of swaps, webhooks, API keys and policies. */
-export async function routesOf(ctx: RouteContext, names: readonly CapabilityName[]): Promise<readonly Routes[]> {
-  const added = names.map(async (name) => {
-    const { routes }: Capability = CAPABILITIES_BY_NAME[name]
-    const build = await routes?.()
-    return [...(ROUTES[name]?.(ctx) ?? []), ...(build === undefined ? [] : [build(ctx)])]
+/** What these capabilities add to the API, in the order of the API document. */
+async function partsOf(ctx: RouteContext, names: readonly CapabilityName[]): Promise<readonly PlacedPart[]> {
+  const made = names.map(async (name) => {
+    const { routes, place = PLACES.default }: Capability = CAPABILITIES_BY_NAME[name]
+    if (routes === undefined) return []
+    const part = await (await routes())(ctx)
+    return [{ place, ...(typeof part === 'function' ? { routes: [part] } : part) }]
   })
-  return (await Promise.all(added)).flat()
+  return inPlace((await Promise.all(made)).flat())
+}
+
+/** The routes of these capabilities, in the order of the API document. */
+export async function routesOf(ctx: RouteContext, names: readonly CapabilityName[]): Promise<readonly Routes[]> {
+  return (await partsOf(ctx, names)).flatMap(({ routes }) => routes)
+}
+
+function inPlace<Placed extends { readonly place: number }>(all: readonly Placed[]): readonly Placed[] {
+  return all.toSorted((a, b) => a.place - b.place)
+}
+
+function simulatedBy(parts: readonly ApiPart[]): ReturnType<RouteContext['simulated']> {
+  const all = parts.flatMap(({ simulates = {} }) => Object.entries(simulates))
+  return Object.fromEntries(all.toSorted(([, a], [, b]) => a.place - b.place))
 }
 
 /** The application, ready to listen, and what it currently cannot do. */
@@ -85,49 +58,51 @@ export type Api = { readonly app: App; readonly problem: () => string | null }
  */
 export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<Api> {
   const { config, catalogue, logger, metrics, clock, newId } = kernel
-  const composed = createApiContext(kernel)
-  const additions = add(composed)
-  const ctx = { ...composed, fundIssuer: additions.fundIssuer }
-  const apiKeys = composeApiKeys(ctx)
+  const ctx = createApiContext(kernel)
+  const { authenticator, countRequest } = ctx.keyGate
+  const additions = add(ctx)
   const { quotas, routes: quotaRoutes } = composeQuotas(ctx)
-  const swaps = composeSwaps(ctx)
-  const feed = await composeFeed(kernel, apiKeys.authenticator, { streams: config.eventStreams })
-  await requireSealing(kernel)
-  const hooks = { ...ctx, delivered: deliveredTypes(feed.catalogue.types) }
+  const feed = await composeFeed(kernel, authenticator, { streams: config.eventStreams })
+  const parts: readonly PlacedPart[] = await partsOf(
+    {
+      ...ctx,
+      fundIssuer: additions.fundIssuer,
+      publicTypes: feed.catalogue.types,
+      simulated: () => simulatedBy(parts),
+    },
+    NAMES,
+  )
   void warnOfMulticalls(kernel)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
-  const routes: Routes[] = [
-    ...(await routesOf(ctx, ['wallets', 'balances', 'transactions'])),
-    swapRoutes(swaps.ctx),
-    requestSwapRoutes(swaps.ctx),
-    ...(await routesOf(ctx, ['contractCalls', ...DECLARED_ITSELF, 'assets'])),
-    feed.routes,
-    webhookRoutes(hooks),
-    deliveryRoutes(hooks),
-    apiKeys.routes,
-    policyRoutes(ctx),
-    pastRoutes(ctx, simulatedRequests(ctx, swaps.ctx)),
-    quotaRoutes,
-    ...(await routesOf(ctx, ['nft'])),
-    ...additions.routes,
-  ]
+  const placed = inPlace([
+    ...parts,
+    { place: PLACES.feed, routes: [feed.routes] },
+    { place: PLACES.quotas, routes: [quotaRoutes] },
+  ])
   const app = await buildApp({
     settings: config.http,
     version,
     logger,
     metrics,
-    routes,
+    routes: [
+      ...placed.flatMap(({ routes }) => routes),
+      ...additions.routes,
+      (app) => app.addHook('onClose', ctx.flush),
+    ],
     catalogue,
     clock,
     newId,
     quotas,
     events: feed.events,
     asOfEvent: feed.asOfEvent,
-    authenticator: apiKeys.authenticator,
-    countRequest: apiKeys.countRequest,
+    authenticator,
+    countRequest,
     timer: () => performance.now(),
-    readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
+    readiness: createReadiness(
+      [...readinessChecks(kernel), ...parts.flatMap(({ readiness = [] }) => readiness)],
+      clock,
+    ),
   })
   return { app, problem: feed.problem }
 }

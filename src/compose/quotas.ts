@@ -1,10 +1,11 @@
 /** The enforcement of quotas in an API process, and the route that shows them. */
+
+import type { ApiContext } from '../api-context.ts'
 import type { Routes } from '../http/request.ts'
 import type { TenantQuotas } from '../http/tenant-quotas.ts'
 import { createAllowances } from '../quotas/allowances.ts'
 import { countUsage } from '../quotas/count-usage.ts'
 import { quotaRoutes } from '../quotas/routes.ts'
-import type { ComposedApi } from './api-context.ts'
 import { usageCounts } from './capabilities.ts'
 
 export function composeQuotas({
@@ -13,7 +14,7 @@ export function composeQuotas({
   metrics,
   findReplay,
   catalogue: { quotas: declared },
-}: Pick<ComposedApi, 'pool' | 'config' | 'catalogue' | 'metrics' | 'findReplay'>): {
+}: Pick<ApiContext, 'pool' | 'config' | 'catalogue' | 'metrics' | 'findReplay'>): {
   readonly quotas: TenantQuotas
   readonly routes: Routes
 } {

@@ -1,4 +1,4 @@
-/** What a contract call may be. Its routes join several capabilities, and are composed in `compose`. */
+/** What contract calls do, and what one may be. */
 import type { Capability } from '../capability.ts'
 import { callIntents } from '../policies/call-intents.ts'
 import type { JudgedKindsOf } from '../policies/transaction-intents.ts'
@@ -24,4 +24,9 @@ const judges: JudgedKindsOf<typeof declaration> = {
   ContractCallRequested: { intents: (data, facts) => callIntents(data, ['contract_call'], facts) },
 }
 
-export const contractCalls: Capability = { kinds, judges }
+export const contractCalls: Capability = {
+  kinds,
+  judges,
+  place: 50,
+  routes: async () => (await import('./routes.ts')).contractCallApi,
+}

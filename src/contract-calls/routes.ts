@@ -1,6 +1,7 @@
 /** The HTTP route that calls contracts. */
 
 import type { Static } from '@sinclair/typebox'
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import { callerFieldsOf } from '../core/caller-fields.ts'
 import { PermissionDenied } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
@@ -36,7 +37,23 @@ const schema = {
   },
 }
 
-export function contractCallRoutes(ctx: CallContext): Routes {
+export function contractCallApi(ctx: RouteContext): ApiPart {
+  return {
+    routes: [contractCallRoutes(ctx)],
+    simulates: {
+      contract_call: {
+        place: 30,
+        body: contractCallBody,
+        prepare:
+          (walletId, body: Static<typeof contractCallBody>) =>
+          (pretending, ...asked) =>
+            requestCall({ ...ctx, ...pretending }, toCall(walletId, body), ...asked),
+      },
+    },
+  }
+}
+
+function contractCallRoutes(ctx: CallContext): Routes {
   const count = (outcome: string) => ctx.metrics.count('bursar_call_requests_total', { kind: 'contract_call', outcome })
   const send = counted(requestCall, count, acceptedOrRepeated)
   return (app) => {
@@ -77,7 +94,7 @@ export function contractCallRoutes(ctx: CallContext): Routes {
 
 type Body = Static<typeof contractCallBody>
 
-export function toCall(walletId: string, body: Body): CallRequest {
+function toCall(walletId: string, body: Body): CallRequest {
   return {
     walletId,
     contractAddress: body.contract_address,

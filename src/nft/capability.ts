@@ -29,6 +29,8 @@ export const nft: Capability = {
     anyAggregate(tokenAggregate),
   ],
   kinds: nftKinds,
+  place: 100,
+  routes: async () => (await import('./routes.ts')).nftApi,
   judges: nftIntents,
   async publishes() {
     const { publishedCollections } = await import('./collections/published.ts')

@@ -57,10 +57,13 @@ export type NftContext = PrepareContext &
 
 declare module '../api-context.ts' {
   interface ApiParts {
-    readonly nft: // What an installation adds is known after the context: `compose/api.ts` puts it in.
-    Omit<NftContext, 'fundIssuer'> & {
+    readonly nft: Omit<NftContext, 'fundIssuer'> & {
       /** Whether this service sends the transactions of a contract; the address is EIP-55. */
       readonly isManaged: (chainId: number, address: string) => Promise<boolean>
     }
+  }
+  interface RouteParts {
+    /** What an installation adds: it is known after the context. */
+    readonly fundIssuer: NftContext['fundIssuer']
   }
 }

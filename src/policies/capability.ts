@@ -22,6 +22,8 @@ export const policies: Capability = {
   explains: [explainedPolicy],
   judges: transactionIntents,
   tasks: [seedingTask, foundTask],
+  place: 90,
+  routes: async () => (await import('./past-routes.ts')).policyApi,
   past: {
     passing: {
       SpendFound: (found: SpendFound['data']) => [{ is: 'found', requestedAt: found.sentAt, found }],

@@ -1,5 +1,6 @@
 /** HTTP routes that test a policy on the past, and on one request. Nothing is recorded. */
 import type { TSchema } from '@sinclair/typebox'
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { actorOfApiKey } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
@@ -13,24 +14,17 @@ import type { PolicyContext } from './manage-policies.ts'
 import { backtestBody, backtestSchema, simulateBody, simulationSchema } from './past-schemas.ts'
 import { policyOfVersion, readPolicies } from './read-policies.ts'
 import { readSentPolicy } from './read-policy.ts'
-import { POLICY_BODY } from './routes.ts'
+import { POLICY_BODY, policyRoutes } from './routes.ts'
 import { type BacktestRange, runBacktest } from './run-backtest.ts'
 import type { SentPolicy } from './sent-policy.ts'
 import { shownBacktest } from './shown-backtest.ts'
 import { shownSimulation } from './shown-simulation.ts'
-import { type Prepare, simulate } from './simulate.ts'
-
-/** A kind of request that can be simulated. */
-export type SimulatedRequest = {
-  /** Of its own route. */
-  readonly body: TSchema
-  readonly prepare: (walletId: string, body: never) => Prepare
-}
+import { type Prepare, type SimulatedRequest, type Simulating, simulate } from './simulate.ts'
 
 /** What is tested: one of these. */
 export type TestedSource = { readonly policy?: SentPolicy; readonly revision?: number; readonly version?: number }
 
-type PastContext = PolicyContext & Parameters<typeof simulate>[0]
+type PastContext = PolicyContext & Simulating
 
 /** Events of the log that one test may read. */
 const MOST_EVENTS = 100_000
@@ -60,12 +54,12 @@ const backtest = {
   response: { 200: successOf(backtestSchema, 'What the policy would have said.') },
 }
 
-/** @param requests the kinds that can be simulated, by their fields of the body */
-export function pastRoutes(ctx: PastContext, requests: Readonly<Record<string, SimulatedRequest>>): Routes {
-  return (app) => {
+export function policyApi(ctx: RouteContext): ApiPart {
+  const pastRoutes: Routes = (app) => {
     addBacktest(app, ctx)
-    addSimulation(app, ctx, requests)
+    addSimulation(app, ctx, ctx.simulated())
   }
+  return { routes: [policyRoutes(ctx), pastRoutes] }
 }
 
 /** @throws ValidationFailed, Conflict `policy_changed`, NotFound `policy_version_not_found` */

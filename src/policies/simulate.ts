@@ -3,6 +3,7 @@
  * nothing is recorded.
  */
 
+import type { TSchema } from '@sinclair/typebox'
 import type { PolicyRefused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -10,6 +11,7 @@ import type { Per } from '../core/policy.ts'
 import { refusedByLimit } from '../core/policy-limit.ts'
 import { roomIn, type SpentBy } from '../core/spend-limits.ts'
 import type { Accept } from '../event-log/accept.ts'
+import type { PrepareContext } from '../transactions/send-context.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'
 import type { NeededApproval } from './decide.ts'
@@ -18,9 +20,6 @@ import type { Judged } from './intent.ts'
 import type { Judge, ShadowVerdict } from './judge.ts'
 import type { InForce, PoliciesInForce } from './policies-in-force.ts'
 import { refusedByPolicy } from './refusal.ts'
-
-/** Stands for the parts that record and refuse. */
-export type Pretending = { readonly accept: Accept; readonly judge: Judge }
 
 export type SimulatedReservation = {
   readonly reservation: RuleReservation
@@ -44,29 +43,47 @@ export type SimulatedPart = {
   readonly approvals: readonly NeededApproval[]
 }
 
+/** Stands for the parts that record and refuse. */
+export type Pretending = {
+  readonly accept: Accept
+  readonly judge: Judge
+  readonly judgeTransaction: Judge['transaction']
+  readonly limitsOf: PrepareContext['limitsOf']
+}
+
 /** Prepares the request with the parts that pretend. @throws the errors of the request */
 export type Prepare = (pretending: Pretending, metadata: Metadata, environment: Environment) => Promise<unknown>
 
+/** A kind of request that a policy can be simulated with: prepared as the real one, with parts that record nothing. */
+export type SimulatedRequest = {
+  /** Orders them in the API document, the smallest first. */
+  readonly place: number
+  /** Of its own route. */
+  readonly body: TSchema
+  readonly prepare: (walletId: string, body: never) => Prepare
+}
+
+/** What a simulation needs. */
+export type Simulating = {
+  readonly policies: {
+    /** A judge by this policy, whatever is in force. */
+    readonly judgeBy: (policy: CompiledPolicy) => Judge
+    readonly inForce: Pick<PoliciesInForce, 'of'>
+  }
+  readonly readSpent: (reservations: readonly RuleReservation[], now: string) => Promise<SpentBy>
+}
+
 /** One part for each transaction or signature of the request, in their order. */
 export async function simulate(
-  {
-    policies,
-    readSpent,
-  }: {
-    readonly policies: {
-      /** A judge by this policy, whatever is in force. */
-      readonly judgeBy: (policy: CompiledPolicy) => Judge
-      readonly inForce: Pick<PoliciesInForce, 'of'>
-    }
-    readonly readSpent: (reservations: readonly RuleReservation[], now: string) => Promise<SpentBy>
-  },
+  { policies, readSpent }: Simulating,
   policy: CompiledPolicy,
   prepare: Prepare,
   metadata: Metadata,
   environment: Environment,
 ): Promise<readonly SimulatedPart[]> {
   const judge = policies.judgeBy(policy)
-  await prepare({ accept, judge }, metadata, environment)
+  // Limits of the key of the caller are not simulated.
+  await prepare({ accept, judge, judgeTransaction: judge.transaction, limitsOf: async () => [] }, metadata, environment)
   const verdicts = judge.shadowed(metadata)
   const counted = countedBy(await policies.inForce.of({ tenantId: metadata.tenantId, environment }))
   const all = verdicts.flatMap(({ decision }) => decision.reservations)
@@ -141,4 +158,18 @@ function roomOf(
   const counting = rules.find((one) => one.rule.id === rule)?.limit
   const isCounted = counting != null && counted.has(counting.name)
   return { reservation, per: counting?.per ?? 'tenant', left: left - before - amount, roomAt, isCounted }
+}
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly simulating: Simulating
+  }
+  interface RouteParts {
+    /** The requests that a policy can be simulated with, by their fields of the body. Called when the routes are registered. */
+    readonly simulated: () => Readonly<Record<string, SimulatedRequest>>
+  }
+  interface ApiPart {
+    /** The requests that a policy can be simulated with, by their fields of the body. */
+    readonly simulates?: Readonly<Record<string, SimulatedRequest>>
+  }
 }

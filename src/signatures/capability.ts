@@ -67,5 +67,5 @@ export const signatures: Capability = {
       },
     },
   ],
-  routes: async () => (await import('./routes.ts')).signatureRoutes,
+  routes: async () => (await import('./routes.ts')).signatureApi,
 }

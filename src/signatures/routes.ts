@@ -1,7 +1,9 @@
 /** HTTP routes that sign messages and typed data, and read signatures. */
+
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
+import type { ApiContext, ApiPart } from '../api-context.ts'
 import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -10,6 +12,7 @@ import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
+import type { Prepare } from '../policies/simulate.ts'
 import { requestSignature, type SignatureContext, type SignatureRequest, type Wanted } from './request-signature.ts'
 import { messageBody, signatureParams, signatureSchema, typedDataBody, walletParams } from './schemas.ts'
 import { COLUMNS, type SignatureRow, type SignatureView, toView } from './view.ts'
@@ -72,7 +75,32 @@ const config = {
   },
 } as const
 
-export function signatureRoutes(ctx: RouteContext & Pick<Context, 'logger'>): Routes {
+/** Routes of signatures, and those that a policy can be simulated with. */
+export function signatureApi(ctx: ApiContext): ApiPart {
+  const prepare =
+    (walletId: string, wanted: Wanted): Prepare =>
+    (pretending, metadata, environment) => {
+      const config = { ...ctx.config, spendingTypedData: 'allow' } as const
+      return requestSignature({ ...ctx, ...pretending, config }, { environment, walletId, wanted }, metadata)
+    }
+  return {
+    routes: [signatureRoutes(ctx)],
+    simulates: {
+      sign_message: {
+        place: 50,
+        body: messageBody,
+        prepare: (walletId, body: Static<typeof messageBody>) => prepare(walletId, toMessage(body)),
+      },
+      sign_typed_data: {
+        place: 60,
+        body: typedDataBody,
+        prepare: (walletId, body: Static<typeof typedDataBody>) => prepare(walletId, toTypedData(body)),
+      },
+    },
+  }
+}
+
+function signatureRoutes(ctx: RouteContext & Pick<Context, 'logger'>): Routes {
   if (ctx.config.spendingTypedData !== null)
     ctx.logger.warn(
       { setting: 'SIGN_SPENDING_TYPED_DATA' },
@@ -122,11 +150,11 @@ export function signatureRoutes(ctx: RouteContext & Pick<Context, 'logger'>): Ro
   }
 }
 
-export function toMessage({ message: text, encoding = 'utf8' }: Static<typeof messageBody>): Wanted {
+function toMessage({ message: text, encoding = 'utf8' }: Static<typeof messageBody>): Wanted {
   return { type: 'message', text, encoding }
 }
 
-export function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
+function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
   return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
 }
 

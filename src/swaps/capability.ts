@@ -1,4 +1,4 @@
-/** What swaps do. Their routes join several capabilities, and are composed in `compose`. */
+/** What swaps do. */
 import { type Capability, explained } from '../capability.ts'
 import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
@@ -15,6 +15,8 @@ export const swaps: Capability = {
   kinds: swapKinds,
   parts: { swap: swapPart },
   spenders: ({ swaps }) => swapSpenders(swaps),
+  place: 40,
+  routes: async () => (await import('./swap-routes.ts')).swapApi,
   explains: [
     explained(swapAggregate, {
       prefix: 'swap',

@@ -40,7 +40,7 @@ export type SwapRequest = {
 /** US dollars for a whole unit; `null` when unknown. */
 type PricedAsset = Asset & { readonly usd: string | null }
 
-/** What quotes need. `compose/api-swaps.ts` makes it once: it remembers exchanges, pools and tokens. */
+/** What quotes need. `swaps/create-quoting.ts` makes it once: it remembers exchanges, pools and tokens. */
 export type QuoteContext = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'> &
   Pick<Context, 'clock' | 'pool'> & {
     /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */

@@ -40,7 +40,7 @@ export type SwapOrder = SwapExtras & {
   readonly quote: { readonly quoteId: string } | { readonly request: SwapRequest }
 }
 
-/** What swaps need of the API process, beside what every transaction needs. `compose/api-swaps.ts` makes it once. */
+/** What swaps need of the API process, beside what every transaction needs. `swaps/create-quoting.ts` makes it once. */
 export type SwapContext = PrepareContext &
   RoomContext &
   AnswerContext &

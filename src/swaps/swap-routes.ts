@@ -1,6 +1,7 @@
 /** The HTTP route that makes a swap. */
 
 import type { Static } from '@sinclair/typebox'
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import type { Context } from '../context.ts'
 import { callerFieldsOf } from '../core/caller-fields.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
@@ -10,8 +11,12 @@ import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { answerAccepted } from '../transactions/read-transactions.ts'
 import { acceptedSchema } from '../transactions/schemas.ts'
+import { createQuoting } from './create-quoting.ts'
+import type { SwapQuote } from './quote.ts'
+import { keepQuote } from './quote-rows.ts'
 import { requestSwap, type SwapContext, type SwapOrder } from './request-swap.ts'
-import { toSwap } from './routes.ts'
+import { placeOf } from './route.ts'
+import { swapRoutes, toSwap } from './routes.ts'
 import { quoteBody, swapBody, walletParams } from './schemas.ts'
 import { transactionOfSwap } from './swap-rows.ts'
 
@@ -28,7 +33,36 @@ const swap = {
   response: { 202: successOf(acceptedSchema, 'The swap is accepted.') },
 }
 
-export function requestSwapRoutes(ctx: SwapContext & Pick<Context, 'metrics'>): Routes {
+export function swapApi(context: RouteContext): ApiPart {
+  const { pool, metrics } = context
+  const { quote, problem } = createQuoting(context)
+  const counting = counted(
+    quote,
+    (outcome) => metrics.count('bursar_swap_quotes_total', { outcome }),
+    ({ network, route }) => {
+      metrics.count('bursar_swap_routes_total', { network, venue: placeOf(route) })
+      return 'quoted'
+    },
+  )
+  const ctx = { ...context, quoteSwap: counting, keepQuote: (made: SwapQuote) => keepQuote(pool, made) }
+  return {
+    routes: [swapRoutes(ctx), requestSwapRoutes(ctx)],
+    // Everything else works without exchanges.
+    readiness: { name: 'swaps', check: async () => undefined, warning: problem },
+    simulates: {
+      swap: {
+        place: 40,
+        body: swapBody,
+        prepare:
+          (walletId, body: Static<typeof swapBody>) =>
+          (pretending, ...asked) =>
+            requestSwap({ ...ctx, ...pretending, keepQuote: async () => undefined }, toOrder(walletId, body), ...asked),
+      },
+    },
+  }
+}
+
+function requestSwapRoutes(ctx: SwapContext & Pick<Context, 'metrics'>): Routes {
   const count = (outcome: string) => ctx.metrics.count('bursar_call_requests_total', { kind: 'swap', outcome })
   const requestCounted = counted(requestSwap, count, acceptedOrRepeated)
   return (app) => {
@@ -65,7 +99,7 @@ export function requestSwapRoutes(ctx: SwapContext & Pick<Context, 'metrics'>): 
 }
 
 /** @throws ValidationFailed naming each missing field, or each field that the quote contains already */
-export function toOrder(walletId: string, body: Static<typeof swapBody>): SwapOrder {
+function toOrder(walletId: string, body: Static<typeof swapBody>): SwapOrder {
   const shared = {
     walletId,
     gasPriority: body.gas_priority ?? 'medium',

@@ -29,5 +29,7 @@ export const transactions: Capability = {
     { prefix: 'batch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },
   ],
   gauges: [pendingTransactions],
+  place: 30,
+  routes: async () => (await import('./transfer-routes.ts')).transactionApi,
   usage: { transactions_waiting: UNMINED_OF_TENANT },
 }

@@ -1,6 +1,7 @@
 /** HTTP routes that send and preview transfers, and the response to every request that became transactions. */
 
 import type { Static } from '@sinclair/typebox'
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import { callerFieldsOf } from '../core/caller-fields.ts'
 import { TRANSFERS_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
@@ -14,6 +15,7 @@ import { answerAccepted, answerBatch } from './read-transactions.ts'
 import { type BatchRequest, requestTransfer, requestTransfers, type TransferRequest } from './request-transfer.ts'
 import { acceptedSchema, transferBody, walletParams } from './schemas.ts'
 import type { SendContext } from './send-context.ts'
+import { transactionRoutes } from './transaction-routes.ts'
 
 const tags = ['Transactions']
 
@@ -64,7 +66,32 @@ const SENDS = {
   },
 } as const
 
-export function transferRoutes(ctx: SendContext): Routes {
+/** Routes of transactions, and the transfers that a policy can be simulated with. */
+export function transactionApi(ctx: RouteContext): ApiPart {
+  return {
+    routes: [transferRoutes(ctx), transactionRoutes(ctx)],
+    simulates: {
+      transfer: {
+        place: 10,
+        body: transferBody,
+        prepare:
+          (walletId, body: Static<typeof transferBody>) =>
+          (pretending, ...asked) =>
+            requestTransfer({ ...ctx, ...pretending }, toTransfer(walletId, body), ...asked),
+      },
+      transfers: {
+        place: 20,
+        body: transfersBody,
+        prepare:
+          (walletId, body: Static<typeof transfersBody>) =>
+          (pretending, ...asked) =>
+            requestTransfers({ ...ctx, ...pretending }, toBatch(walletId, body), ...asked),
+      },
+    },
+  }
+}
+
+function transferRoutes(ctx: SendContext): Routes {
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/transfer',
@@ -121,7 +148,7 @@ export function transferRoutes(ctx: SendContext): Routes {
   }
 }
 
-export function toTransfer(walletId: string, body: Static<typeof transferBody>): TransferRequest {
+function toTransfer(walletId: string, body: Static<typeof transferBody>): TransferRequest {
   return {
     walletId,
     to: body.to,
@@ -132,7 +159,7 @@ export function toTransfer(walletId: string, body: Static<typeof transferBody>):
   }
 }
 
-export function toBatch(walletId: string, body: Static<typeof transfersBody>): BatchRequest {
+function toBatch(walletId: string, body: Static<typeof transfersBody>): BatchRequest {
   return {
     walletId,
     items: body.items.map(({ to, amount, asset, gas_priority, ...own }) => ({

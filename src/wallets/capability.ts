@@ -44,5 +44,7 @@ export const wallets: Capability = {
     },
   },
   work: [walletWork],
+  place: 10,
+  routes: async () => (await import('./routes.ts')).walletApi,
   usage: { wallets: KEYED_OF_TENANT, watched_addresses: WATCHED_OF_TENANT, ceremonies: REQUESTED_OF_TENANT },
 }

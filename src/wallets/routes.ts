@@ -1,5 +1,7 @@
 /** HTTP routes that read, update, archive and restore wallets. */
+
 import { Type } from '@sinclair/typebox'
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import { parseAddress } from '../chain/address.ts'
 import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
@@ -15,6 +17,7 @@ import { type ArchiveWalletContext, archiveWallet } from './archive-wallet.ts'
 import { askedTags } from './asked-tags.ts'
 import type { Revision } from './decider.ts'
 import type { FindWallet } from './find-wallet.ts'
+import { openingRoutes } from './opening-routes.ts'
 import { listWallets, readWallet } from './read-wallets.ts'
 import { restoreWallet } from './restore-wallet.ts'
 import { listQuery, notificationsOf, reviseBody, walletPageSchema, walletParams, walletSchema } from './schemas.ts'
@@ -83,7 +86,12 @@ const restore = {
   response: answer,
 }
 
-export function walletRoutes(ctx: WalletContext): Routes {
+/** Those that open wallets first. */
+export function walletApi(ctx: RouteContext): ApiPart {
+  return { routes: [openingRoutes(ctx), walletRoutes(ctx)] }
+}
+
+function walletRoutes(ctx: WalletContext): Routes {
   const { findWallet } = ctx
   return (app) => {
     const readAccess = { scope: 'wallets:read' } as const

@@ -1,4 +1,4 @@
-/** What webhooks do: they keep where the events of tenants are sent. Their routes need the catalogue of all public events. */
+/** What webhooks do: they keep where the events of tenants are sent. */
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { webhookAggregate } from './aggregate.ts'
@@ -14,4 +14,6 @@ export const webhooks: Capability = {
   },
   explains: [explainedWebhook, explainedDelivery],
   usage: { webhooks: WEBHOOKS_OF_TENANT },
+  place: 80,
+  routes: async () => (await import('./delivery-routes.ts')).webhookApi,
 }

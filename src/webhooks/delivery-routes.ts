@@ -1,4 +1,5 @@
 /** HTTP routes that read the deliveries of a webhook, and send something to it: a test, one delivery, or the past. */
+import type { ApiPart, RouteContext } from '../api-context.ts'
 import { toInstant } from '../core/ids.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { decodeCursor, pageOf } from '../http/paging.ts'
@@ -21,9 +22,10 @@ import { listDeliveries, readDelivery } from './read-deliveries.ts'
 import { listReplays, readReplay } from './read-replays.ts'
 import { readWebhook } from './read-webhooks.ts'
 import { requestReplay, requestRetry, requestTest, testEventIdOf } from './request-replay.ts'
-import type { WebhookContext } from './require-terms.ts'
-import { NOT_READABLE } from './routes.ts'
+import { deliveredTypes, type WebhookContext } from './require-terms.ts'
+import { NOT_READABLE, webhookRoutes } from './routes.ts'
 import { webhookParams } from './schemas.ts'
+import { requireSealing } from './secrets.ts'
 
 const tags = ['Webhooks']
 const readAccess = { scope: 'webhooks:read' } as const
@@ -107,6 +109,17 @@ const replayDetail = {
   description: 'Returns one replay, with the number of deliveries that it has queued.',
   params: replayParams,
   response: { 200: successOf(replaySchema, 'The replay.') },
+}
+
+/**
+ * Routes of webhooks and of their deliveries.
+ *
+ * @throws InvalidSetting for a WEBHOOK_RECIPIENT to which nothing can be sealed
+ */
+export async function webhookApi(context: RouteContext): Promise<ApiPart> {
+  await requireSealing(context)
+  const ctx = { ...context, delivered: deliveredTypes(context.publicTypes) }
+  return { routes: [webhookRoutes(ctx), deliveryRoutes(ctx)] }
 }
 
 export function deliveryRoutes(ctx: WebhookContext): Routes {

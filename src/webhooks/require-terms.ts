@@ -2,8 +2,7 @@
  * Checks what the owner of a webhook chooses. A webhook sends without an API key, so that whoever has one send or sign
  * something must be allowed to read it.
  */
-import type { ApiContext } from '../api-context.ts'
-import type { Published } from '../capability.ts'
+import type { ApiContext, RouteContext } from '../api-context.ts'
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { allows, type Guard, scopeOf } from '../core/scopes.ts'
@@ -35,9 +34,7 @@ export async function loadWebhook({ log }: Pick<WebhookContext, 'log'>, id: stri
   return { ...loaded, state }
 }
 
-export function deliveredTypes(
-  types: readonly { readonly type: string; readonly publisher: Published }[],
-): DeliveredType[] {
+export function deliveredTypes(types: RouteContext['publicTypes']): DeliveredType[] {
   return types.map(({ type, publisher }) => ({
     type,
     scope: publisher.scope,
@@ -46,7 +43,10 @@ export function deliveredTypes(
 }
 
 /** Whether each of its events is about a wallet, so that a webhook for certain wallets can get them. */
-function isAboutWallet({ resource, schema }: Pick<Published, 'resource' | 'schema'>): boolean {
+function isAboutWallet({
+  resource,
+  schema,
+}: Pick<RouteContext['publicTypes'][number]['publisher'], 'resource' | 'schema'>): boolean {
   return resource === 'wallet' || 'wallet_id' in (schema.properties ?? {})
 }
 

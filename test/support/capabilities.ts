@@ -3,7 +3,7 @@
  * the keys of callers are those of `http.ts`. A test composes none of it again; what it fakes, it gives here.
  */
 import type { Test } from 'tap'
-import type { RouteContext } from '../../src/compose/api.ts'
+import type { RouteContext } from '../../src/api-context.ts'
 import { createApiContext } from '../../src/compose/api-context.ts'
 import type { CapabilityName } from '../../src/compose/capabilities.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
@@ -51,9 +51,9 @@ export function startApiProcess(t: Test, url: string, fakes: Fakes = {}, env: En
   const ctx = createApiContext({ ...kernel, ...faked })
   t.after(async () => {
     await ctx.prisma.$disconnect()
-    await Promise.all([ctx.limitReports.close(), ctx.policies.denialReports.close()])
+    await ctx.flush()
   })
-  return { ...ctx, fundIssuer: null, ...faked, url }
+  return { ...ctx, fundIssuer: null, publicTypes: [], simulated: () => ({}), ...faked, url }
 }
 
 /** @param options of the application, in place of those of a test */

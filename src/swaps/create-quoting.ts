@@ -1,62 +1,44 @@
-/** What the routes of swaps are made from, beside the context of the API. */
+/** How the API process quotes swaps: with its assets, their prices, and a hosted source if the settings name one. */
+import type { ApiContext } from '../api-context.ts'
 import { createAssetIndex } from '../assets/asset-index.ts'
 import { type PriceOf, readAssetPrices } from '../assets/asset-prices.ts'
 import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import { readHeldTokens } from '../balances/held-tokens.ts'
 import type { ChainSettings } from '../chain/settings.ts'
-import type { Owner } from '../core/tenants.ts'
-import { counted } from '../http/counted.ts'
-import type { ReadinessCheck } from '../http/health.ts'
-import { createExactTokens } from '../swaps/contracts/exact-tokens.ts'
-import { type Feeds, feedPrice } from '../swaps/feeds.ts'
-import { findGuardProblem, hasGuard } from '../swaps/guards.ts'
-import { createMarkets, type Markets } from '../swaps/markets.ts'
-import { createPoolBook } from '../swaps/pools.ts'
-import { keepQuote } from '../swaps/quote-rows.ts'
-import { type QuoteContext, quoteSwap, type SwapRequest } from '../swaps/quote-swap.ts'
-import type { SwapContext } from '../swaps/request-swap.ts'
-import { placeOf } from '../swaps/route.ts'
-import { createZeroX } from '../swaps/zero-x.ts'
-import type { ComposedApi } from './api-context.ts'
+import { createExactTokens } from './contracts/exact-tokens.ts'
+import { type Feeds, feedPrice } from './feeds.ts'
+import { findGuardProblem, hasGuard } from './guards.ts'
+import { createMarkets, type Markets } from './markets.ts'
+import { createPoolBook } from './pools.ts'
+import { type QuoteContext, type QuoteSwap, quoteSwap } from './quote-swap.ts'
+import { createZeroX } from './zero-x.ts'
 
-/** What swaps need, with what they remember; and what they currently cannot do. */
-export function composeSwaps(ctx: ComposedApi): {
-  readonly ctx: SwapContext & Pick<ComposedApi, 'metrics'>
-  readonly readiness: ReadinessCheck
+/** Quotes of swaps, with what they remember. */
+export function createQuoting(ctx: ApiContext): {
+  /** `quoteSwap` with its context. */
+  readonly quote: QuoteSwap
+  /** What swaps currently cannot do; `null` if nothing. */
+  readonly problem: () => Promise<string | null>
 } {
-  const { pool, metrics } = ctx
   const markets = createMarkets({ chainOf: ctx.chainOf, now: () => performance.now() })
   const hosted = hostedChains(ctx)
   const quoting = quoteContext(ctx, hosted, markets)
-  const counting = counted(
-    (request: SwapRequest, owner: Owner) => quoteSwap(quoting, request, owner),
-    (outcome) => metrics.count('bursar_swap_quotes_total', { outcome }),
-    ({ network, route }) => {
-      metrics.count('bursar_swap_routes_total', { network, venue: placeOf(route) })
-      return 'quoted'
-    },
-  )
   return {
-    ctx: { ...ctx, quoteSwap: counting, keepQuote: (quote) => keepQuote(pool, quote) },
-    // Everything else works without exchanges.
-    readiness: {
-      name: 'swaps',
-      check: async () => undefined,
-      async warning() {
-        const problems = [markets.problem(), await findGuardProblem(hosted)].filter((problem) => problem !== null)
-        return problems.length === 0 ? null : problems.join('; ')
-      },
+    quote: (request, owner) => quoteSwap(quoting, request, owner),
+    async problem() {
+      const problems = [markets.problem(), await findGuardProblem(hosted)].filter((problem) => problem !== null)
+      return problems.length === 0 ? null : problems.join('; ')
     },
   }
 }
 
 /** The chains on which a hosted source may be used. */
-function hostedChains({ config, chains }: ComposedApi): ComposedApi['chains']['all'] {
+function hostedChains({ config, chains }: ApiContext): ApiContext['chains']['all'] {
   return config.swapSource === null ? [] : chains.all.filter(({ settings }) => settings.swaps?.source !== undefined)
 }
 
-function quoteContext(ctx: ComposedApi, hosted: ComposedApi['chains']['all'], { marketOf }: Markets): QuoteContext {
+function quoteContext(ctx: ApiContext, hosted: ApiContext['chains']['all'], { marketOf }: Markets): QuoteContext {
   const { config, pool, chainOf, metrics } = ctx
   const requireReadable = createRequireReadable(pool)
   return {
