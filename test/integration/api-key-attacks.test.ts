@@ -10,6 +10,7 @@ import { keyLimitAggregate } from '../../src/access/limit-aggregate.ts'
 import { createLimitsOfKeys } from '../../src/access/limits-of-keys.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import type { KeyLimit } from '../../src/core/key-limits.ts'
 import { grantsOf } from '../../src/core/scopes.ts'
 import { SCOPES } from '../../src/declarations.ts'
@@ -246,7 +247,7 @@ t.test('no login raises a limit, or makes a key that spends beyond those of its 
   const metadata = { tenantId: 'acme', actor: `apikey:${id}` }
   const command = { type: 'ReportLimit', report: { ...told, ...times } } as const
   const report = decideNew(keyLimitAggregate, id, command, { metadata, now: kernel.log.now() })
-  for (const role of ['dispatcher', 'signer', 'submitter', 'follower', 'sender', 'auditor', 'party'] as const) {
+  for (const role of DATABASE_ROLES.filter((name) => name !== 'api' && name !== 'operator')) {
     const login = poolUntilEnd(t, { connectionString: attack.urlAs(role), max: 1 })
     const refused = { code: '42501' }
     await t.rejects(append({ ...attack, api: login }, [raised]), refused, `${role} raises`)

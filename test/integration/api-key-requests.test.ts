@@ -1,6 +1,7 @@
 /** Requests a day of API keys: exactly the limit by all processes, whatever ends, and what others than the API may do to the counts. */
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
+import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { createClient } from '../support/client.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
@@ -182,16 +183,7 @@ t.test('no login lowers a count: the API can only take, and no other can do even
   const { keyId, token } = await makeKey(here, admin, [{ requests_per_day: 3 }])
   await letIn([here, here], token, 5)
   const counter = `${keyId} requests 86400`
-  for (const role of [
-    'api',
-    'dispatcher',
-    'signer',
-    'submitter',
-    'follower',
-    'sender',
-    'auditor',
-    'operator',
-  ] as const) {
+  for (const role of DATABASE_ROLES) {
     const login = poolUntilEnd(t, { connectionString: urlAs(role), max: 1 })
     for (const text of [
       'UPDATE api_key_requests SET taken = 0',

@@ -8,6 +8,7 @@ import { composeKernel } from '../../src/compose/kernel.ts'
 import { loadConfig } from '../../src/compose/load-config.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { PROCESS_LIST } from '../../src/core/processes.ts'
 import { readDatabaseFacts } from '../../src/event-log/database-facts.ts'
 import { subscribe } from '../../src/event-log/subscription.ts'
 import { appendTransfers } from '../support/audit.ts'
@@ -17,16 +18,7 @@ import { MIGRATIONS } from '../support/postgres.ts'
 import { restoreFromElsewhere } from '../support/restored-log.ts'
 import { runToItsEnd } from '../support/run-program.ts'
 
-const PROCESSES = [
-  'api',
-  'dispatcher',
-  'signer',
-  'submitter',
-  'chain-follower',
-  'auditor',
-  'webhook-sender',
-  'mpc-party',
-] as const
+const PROCESSES = PROCESS_LIST.map(({ kind }) => kind)
 /** Writing commands, each by one of its ways to the database. */
 const COMMANDS = [
   'keys issue --tenant acme --environment mainnet',

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import t from 'tap'
+import { PROCESS_LIST } from '../../src/core/processes.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { isAlive } from '../../src/sandbox/processes.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -23,16 +24,7 @@ const NAMES = [
   'anvil-ethereum',
   'anvil-polygon',
   'anvil-binance',
-  'api',
-  'dispatcher',
-  'signer',
-  'submitter',
-  'auditor',
-  'webhook-sender',
-  'chain-follower',
-  'mpc-party-1',
-  'mpc-party-2',
-  'mpc-party-3',
+  ...PROCESS_LIST.flatMap(({ kind, numbered }) => (numbered ? [1, 2, 3].map((number) => `${kind}-${number}`) : [kind])),
 ]
 
 // With its parties, but without a pool: pooled keys are tested with mpc wallets.

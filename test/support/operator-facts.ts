@@ -1,4 +1,6 @@
 /** Facts of a healthy service, of which a test changes those that should be stuck. */
+
+import { PROCESS_LIST } from '../../src/core/processes.ts'
 import type { DatabaseFacts } from '../../src/event-log/database-facts.ts'
 import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { Finding } from '../../src/operator/finding.ts'
@@ -39,19 +41,20 @@ export const CHAIN: ChainNow = {
   node: { up: true, head: 1_000, baseFeePerGas: GWEI },
 }
 
-const PROCESS_NAMES = [
-  'api',
-  'chain-follower',
-  'dispatcher',
-  'signer',
-  'submitter',
-  'auditor',
-  'mpc-party-1',
-  'mpc-party-2',
-]
+/** The processes that must be running in an installation without webhooks, by name. */
+export function neededProcesses(parties: readonly number[]): readonly string[] {
+  return PROCESS_LIST.filter(({ needed }) => needed !== 'for webhooks').flatMap(({ kind, numbered }) =>
+    numbered ? parties.map((number) => `${kind}-${number}`) : [kind],
+  )
+}
 
 export const SERVICE: ServiceFacts = {
-  processes: PROCESS_NAMES.map((process) => ({ process, instance: `${process}:7`, silentMs: 1_000, problem: null })),
+  processes: neededProcesses([1, 2]).map((process) => ({
+    process,
+    instance: `${process}:7`,
+    silentMs: 1_000,
+    problem: null,
+  })),
   leaders: ['dispatcher', 'sweeper', 'follow-1'].map((name) => ({ name, holder: 'x@h:7', expiresInMs: 5_000 })),
   subscriptions: [{ name: 'dispatcher', lagMs: 100 }],
   openTransactions: { transactions: [], waitingMs: 5 },

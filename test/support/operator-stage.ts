@@ -20,6 +20,7 @@ import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
 import { seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 import { oneNode } from './one-node.ts'
+import { neededProcesses } from './operator-facts.ts'
 
 const GWEI = 1_000_000_000n
 export const KEY_ID = 'key_01a20050-4bd3-73e5-b514-005972d160e0'
@@ -122,7 +123,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
   // An hour ahead: they are fresh until the test ends, however slow the machine is.
   const fresh = `now() + interval '1 hour'`
   await pool.query(`INSERT INTO heartbeats SELECT name, name || ':1', ${fresh} FROM unnest($1::text[]) AS name`, [
-    ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor', 'mpc-party-1'],
+    neededProcesses([1]),
   ])
   for (const name of ['dispatcher', 'sweeper', `follow-${TEST_CHAIN}`]) await holdLease(pool, name, 3_600_000)
   await pool.query(`INSERT INTO chain_cursors VALUES ($1, 100, '0x', 100, ${fresh})`, [TEST_CHAIN])

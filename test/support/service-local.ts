@@ -24,6 +24,7 @@ import { startSubmitter } from '../../src/compose/submitter.ts'
 import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
 import type { Config } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
+import { PROCESSES } from '../../src/core/processes.ts'
 import { SCOPES } from '../../src/declarations.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Client, createClient } from './client.ts'
@@ -112,13 +113,6 @@ const WORKERS = {
   'chain-follower': startChainFollower,
   'webhook-sender': startWebhookSender,
 } as const
-const ROLES: Readonly<Record<WorkerName, DatabaseRole>> = {
-  dispatcher: 'dispatcher',
-  signer: 'signer',
-  submitter: 'submitter',
-  'chain-follower': 'follower',
-  'webhook-sender': 'sender',
-}
 export type WorkerName = keyof typeof WORKERS
 
 /** Everything runs when it returns, and is removed after the test. */
@@ -141,7 +135,8 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   const urlAs = await roleUrls(t, databaseUrl)
   const running = new Map<WorkerName, RunningWorker>()
   async function startWorker(name: WorkerName, aheadMs = 0, other: OtherSettings = {}): Promise<void> {
-    const parts = composeKernel({ ...configOf(config, settings, other), databaseUrl: urlAs(ROLES[name]) }, name)
+    const own = { ...configOf(config, settings, other), databaseUrl: urlAs(PROCESSES[name].databaseRole) }
+    const parts = composeKernel(own, name)
     const kernel = { ...parts, log: aheadBy(aheadMs, parts.log), logger }
     onKernel(kernel)
     const starting = runWorker(kernel, WORKERS[name])
