@@ -43,7 +43,7 @@ const LAYERS = [
 ]
 
 /** Never raise it. */
-const MOST_UPWARDS = 13
+const MOST_UPWARDS = 0
 
 /** What a file outside of the folder says if it names the capability. */
 const NAMES = {

@@ -6,7 +6,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { Pool } from 'pg'
 import type { ApiContext } from './api-context.ts'
-import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import type { Clock } from './core/ids.ts'
@@ -16,7 +15,6 @@ import type { IdPrefix, QueueName, Scope, SubjectType, TaskName } from './core/r
 import type { ALL_SCOPES } from './core/scopes.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
-import type { BlockObserver } from './follower/follow-chain.ts'
 import type { Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
 import type { View } from './http/view.ts'
@@ -25,35 +23,23 @@ import type { Work } from './jobs/work.ts'
 import type { Coverage } from './keys/coverage.ts'
 import type { AskedSignature } from './keys/mpc/party-sign.ts'
 import type { Signer } from './keys/signer.ts'
-import type { CheckRequests } from './policies/check-requests.ts'
-import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
-import type { JudgedKinds } from './policies/transaction-intents.ts'
-import type { KindRules } from './transactions/kind-rules.ts'
-import type { AnyPart } from './transactions/parts.ts'
-import type { SigningWalletOf } from './wallets/signing-wallet.ts'
-import type { WalletFactsOf } from './wallets/wallet-facts.ts'
 
-/** What jobs of signers have. The private key stays behind `signer`. */
-export type SigningNeeds = Pick<Context, 'pool' | 'log'> & {
+/** What jobs of signers have; `wallets` and `policies` add what they answer. The private key stays behind `signer`. */
+export interface SigningNeeds extends Pick<Context, 'pool' | 'log'> {
   readonly signer: Signer
-  readonly walletOf: SigningWalletOf
-  /**
-   * Why the policy of the log forbids a recorded request; what it forbids is reported under the name of its id.
-   * @param problem of this kind of request
-   */
-  readonly problemOf: <Recorded extends { readonly id: string }, Rest extends readonly unknown[]>(
-    name: string,
-    problem: (check: CheckRequests) => (recorded: Recorded, ...rest: Rest) => Promise<string | null>,
-  ) => (recorded: Recorded, ...rest: Rest) => Promise<string | null>
 }
 
 /** What the job that exports keys has instead. */
-export type SeedNeeds = Context &
-  Pick<SigningNeeds, 'problemOf'> & {
-    readonly factsOf: WalletFactsOf
-    /** The seed of a tenant, for the caller to wipe. */
-    readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
-  }
+export interface SeedNeeds extends Context, Pick<SigningNeeds, 'problemOf'> {
+  /** The seed of a tenant, for the caller to wipe. */
+  readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
+}
+
+/** What parties of joint keys have to read the log themselves; `wallets` and `policies` add what they answer. */
+export interface CoverNeeds extends Pick<Context, 'log'> {}
+
+/** What repeated tasks have; `policies` adds what it knows of the past. */
+export interface TaskNeeds extends Pick<Context, 'pool' | 'log' | 'newId' | 'clock' | 'config' | 'metrics'> {}
 
 export type JobHandling = {
   readonly queue: QueueName
@@ -75,10 +61,7 @@ export type JobHandling = {
  * Whether the log, read by a party itself, contains exactly what it is asked to sign.
  * @throws Unavailable when the log cannot be read; BrokenChain, WalletUnfit: then it is not covered
  */
-export type Covers = (
-  needs: Pick<Context, 'log'> & { readonly walletOf: SigningWalletOf; readonly check: CheckRequests },
-  asked: AskedSignature,
-) => Promise<Coverage>
+export type Covers = (needs: CoverNeeds, asked: AskedSignature) => Promise<Coverage>
 
 /** A task that one of the dispatchers repeats, the first time at once. */
 export type RepeatedTask = {
@@ -88,13 +71,7 @@ export type RepeatedTask = {
   /** The log message of a failed run, which does not end the series. */
   readonly failure: string
   /** Called once at the start. Null where the settings ask for no such task. */
-  readonly build: (
-    needs: Pick<Context, 'pool' | 'log' | 'newId' | 'clock' | 'config' | 'metrics'> & {
-      /** What the events of all capabilities say to policies. */
-      readonly past: PastSource
-      readonly findOutside: FindOutside
-    },
-  ) => ((signal: AbortSignal) => Promise<unknown>) | null
+  readonly build: (needs: TaskNeeds) => ((signal: AbortSignal) => Promise<unknown>) | null
 }
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
@@ -266,18 +243,14 @@ export type Gauge = {
   readonly read: (needs: { readonly pool: Pool; readonly clock: Clock }) => Promise<readonly Reading[]>
 }
 
-export type Capability = {
+/**
+ * What a capability gives. Those that ask others for something add their member here: `transactions` its kinds, `policies` what it
+ * judges, `audit` what it compares, the follower what it tells.
+ */
+export interface Capability {
   readonly aggregates?: readonly AnyAggregate[]
-  /** What it says of the transactions that it opens, by the opening event. Without rules none is signed. */
-  readonly kinds?: Readonly<Record<string, KindRules>>
-  /** What its transactions record beside what every transaction has, by the name that it declares. */
-  readonly parts?: Readonly<Record<string, AnyPart>>
-  /** What transactions of a kind can do, by the opening event: those that it opens. Policies judge it. */
-  readonly judges?: JudgedKinds
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
-  /** Read models that money depends on: `audit verify` compares them with the log. */
-  readonly verified?: readonly CheckedModel[]
   readonly gauges?: readonly Gauge[]
   readonly work?: readonly Work[]
   readonly jobs?: readonly JobHandling[]
@@ -286,9 +259,6 @@ export type Capability = {
   readonly tasks?: readonly RepeatedTask[]
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
-  readonly observe?: (needs: Pick<Context, 'pool' | 'log'>, chainId: number) => BlockObserver
-  /** What its events say of the past, for policies that are tested on it. */
-  readonly past?: PastWords
   /** What tenants are told of its events. Loaded by the processes that tell them. */
   readonly publishes?: () => Promise<readonly Published[]>
   /** Loaded by the API process alone. */

@@ -1,10 +1,12 @@
 /** The limits of what API keys spend, read from their events at most once a second: a change is effective within a second, as all of a key. */
+
 import { spendLimitsOf } from '../core/key-limits.ts'
 import { apiKeyOf } from '../core/messages.ts'
 import type { SpendLimit } from '../core/spend-limits.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { remembering } from '../event-log/remembered.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import type { LimitReports } from './report-limits.ts'
 
 const REMEMBER_MS = 1_000
 const MAX_REMEMBERED = 10_000
@@ -30,5 +32,11 @@ export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
       return keyId === null ? Promise.resolve([]) : known.of(keyId, () => read(keyId))
     },
     forget: known.forget,
+  }
+}
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly access: { readonly limitsOfKeys: LimitsOfKeys; readonly limitReports: LimitReports }
   }
 }

@@ -49,3 +49,9 @@ async function readRegistered(pool: Pool, tenantId: string, chainId: number): Pr
     source: 'registered',
   }))
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly assets: { readonly books: AssetBooks }
+  }
+}

@@ -127,3 +127,9 @@ function notObserved({ symbol }: NamedAsset, at: string): NotFound {
     `No balance of ${symbol} was recorded at or before ${at}: use a later time.`,
   )
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly balances: Parameters<typeof readBalance>[0]
+  }
+}

@@ -17,3 +17,9 @@ export type CallContext = SendContext & {
   readonly isManagedCall: (chainId: number, call: { readonly to: string; readonly data: string }) => Promise<boolean>
   readonly tokensInTransfer: (sender: Pick<Sender, 'chainId' | 'address'>) => Promise<readonly TokenInTransfer[]>
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly 'contract-calls': CallContext
+  }
+}

@@ -209,3 +209,10 @@ async function loadChain(log: EventLog, chain: ChainKey): Promise<Loaded<null>> 
   const [head] = await log.heads([`${chainAggregate.category}-${id}`])
   return { id, state: null, version: head?.version ?? 0, hash: head?.hash ?? '' }
 }
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** What it records of the blocks of a chain. */
+    readonly observe?: (needs: Pick<Context, 'pool' | 'log'>, chainId: number) => BlockObserver
+  }
+}

@@ -54,3 +54,13 @@ export type NftContext = PrepareContext &
     /** Of one transaction of a mint; by default what the rules of the chain allow. */
     readonly maxTransactionGas?: bigint
   }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly nft: // What an installation adds is known after the context: `compose/api.ts` puts it in.
+    Omit<NftContext, 'fundIssuer'> & {
+      /** Whether this service sends the transactions of a contract; the address is EIP-55. */
+      readonly isManaged: (chainId: number, address: string) => Promise<boolean>
+    }
+  }
+}

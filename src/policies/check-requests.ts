@@ -226,3 +226,19 @@ async function gatherFacts(
 async function answered<Value>(asked: Asked<Value>): Promise<ReadonlyMap<string, Changes<Value>>> {
   return new Map(await Promise.all([...asked].map(async ([key, answer]) => [key, await answer] as const)))
 }
+
+declare module '../capability.ts' {
+  interface SigningNeeds {
+    /**
+     * Why the policy of the log forbids a recorded request; what it forbids is reported under the name of its id.
+     * @param problem of this kind of request
+     */
+    readonly problemOf: <Recorded extends { readonly id: string }, Rest extends readonly unknown[]>(
+      name: string,
+      problem: (check: CheckRequests) => (recorded: Recorded, ...rest: Rest) => Promise<string | null>,
+    ) => (recorded: Recorded, ...rest: Rest) => Promise<string | null>
+  }
+  interface CoverNeeds {
+    readonly check: CheckRequests
+  }
+}

@@ -117,3 +117,12 @@ function shadowVerdict(shadow: CompiledPolicy, request: Judged, active: readonly
   const reservations = decision.reservations.filter(({ counter }) => !counted.has(counter))
   return { request, decision, version: shadow.version, reservations }
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly judge: {
+      /** What the policy of a tenant says about requests that are no transactions; `prepareCall` asks for those. */
+      readonly judge: Judge
+    }
+  }
+}

@@ -218,3 +218,9 @@ function foundIn(state: PoliciesState, source: Source) {
   const hash = policyHash(draft.policy)
   return { policy: draft.policy, hash, source: shadow?.hash === hash ? { version: shadow.version } : source }
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly policies: PolicyContext
+  }
+}

@@ -223,3 +223,15 @@ function recordedPrices(prices: NonNullable<PolicyPart['prices']>): Facts['price
   }))
   return (assetId) => byAsset[assetId] ?? null
 }
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** What its events say of the past, for policies that are tested on it. */
+    readonly past?: PastWords
+  }
+  interface TaskNeeds {
+    /** What the events of all capabilities say to policies. */
+    readonly past: PastSource
+    readonly findOutside: FindOutside
+  }
+}

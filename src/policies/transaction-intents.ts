@@ -110,3 +110,10 @@ export const transactionIntents: JudgedKindsOf<typeof transactions> = {
 function delegations({ authorizationList = [] }: OpeningFacts['data']): readonly Intent[] {
   return authorizationList.length === 0 ? [] : [unclear(['contract_call'])]
 }
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** What transactions of a kind can do, by the opening event: those that it opens. Policies judge it. */
+    readonly judges?: JudgedKinds
+  }
+}

@@ -71,3 +71,10 @@ export function missingAlone(kinds: RulesOfKinds): RulesOfKinds {
     ]),
   )
 }
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** What it says of the transactions that it opens, by the opening event. Without rules none is signed. */
+    readonly kinds?: Readonly<Record<string, KindRules>>
+  }
+}

@@ -121,3 +121,10 @@ function present<Result>(of: object, name: string, use: (part: never) => Result)
 function viewEach(parts: Parts, view: (name: string, rules: AnyPart) => unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parts).map(([name, rules]) => [name, view(name, rules)]))
 }
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** What its transactions record beside what every transaction has, by the name that it declares. */
+    readonly parts?: Parts
+  }
+}

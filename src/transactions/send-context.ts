@@ -69,3 +69,9 @@ export type SendContext = Context &
     /** The value of an amount of the native currency in US dollars, or `null`. */
     readonly usdOf: (chain: Pick<Intent, 'network' | 'chainId'>, wei: bigint) => Promise<string | null>
   }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly transactions: SendContext
+  }
+}

@@ -87,3 +87,9 @@ async function remaindersOf(
     }),
   )
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly archives: ArchiveWalletContext
+  }
+}

@@ -36,3 +36,9 @@ export function withAddress(wallet: WalletFacts): WalletFacts & { readonly addre
   }
   return { ...wallet, address }
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly finds: { readonly findWallet: FindWallet }
+  }
+}

@@ -90,3 +90,9 @@ function explain(error: unknown): unknown {
   }
   return error
 }
+
+declare module '../api-context.ts' {
+  interface ApiParts {
+    readonly wallets: OpeningContext
+  }
+}

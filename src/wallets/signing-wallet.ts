@@ -30,3 +30,12 @@ export function createSigningWalletOf(factsOf: WalletFactsOf): SigningWalletOf {
 export function isJointKeyOf({ key }: SigningWallet, keyId: string): boolean {
   return key.kind === 'mpc' && key.keyId === keyId
 }
+
+declare module '../capability.ts' {
+  interface SigningNeeds {
+    readonly walletOf: SigningWalletOf
+  }
+  interface CoverNeeds {
+    readonly walletOf: SigningWalletOf
+  }
+}

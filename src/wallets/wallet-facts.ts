@@ -160,3 +160,9 @@ function toFacts(row: FactsRow): WalletFacts {
     key: row.key_ref,
   }
 }
+
+declare module '../capability.ts' {
+  interface SeedNeeds {
+    readonly factsOf: WalletFactsOf
+  }
+}

@@ -139,3 +139,10 @@ function nameOf(key: readonly string[], row: Row): string {
 function text(value: unknown): string {
   return JSON.stringify(value ?? null)
 }
+
+declare module '../../capability.ts' {
+  interface Capability {
+    /** Read models that money depends on: `audit verify` compares them with the log. */
+    readonly verified?: readonly CheckedModel[]
+  }
+}
