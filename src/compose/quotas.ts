@@ -12,7 +12,8 @@ export function composeQuotas({
   config,
   metrics,
   findReplay,
-}: Pick<ComposedApi, 'pool' | 'config' | 'metrics' | 'findReplay'>): {
+  catalogue: { quotas: declared },
+}: Pick<ComposedApi, 'pool' | 'config' | 'catalogue' | 'metrics' | 'findReplay'>): {
   readonly quotas: TenantQuotas
   readonly routes: Routes
 } {
@@ -25,12 +26,13 @@ export function composeQuotas({
   })
   return {
     quotas: {
+      declared,
       admit,
       findReplay,
       clock,
       limitsOf,
       countRefusal: (quota) => metrics.count('bursar_quota_refusals_total', { quota }),
     },
-    routes: quotaRoutes({ limitsOf, usage }),
+    routes: quotaRoutes({ declared, limitsOf, usage }),
   }
 }

@@ -1,5 +1,7 @@
 /** The HTTP route that calls contracts. */
+
 import type { Static } from '@sinclair/typebox'
+import { callerFieldsOf } from '../core/caller-fields.ts'
 import { PermissionDenied } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import { CALL_BODY } from '../http/body-limits.ts'
@@ -87,8 +89,6 @@ export function toCall(walletId: string, body: Body): CallRequest {
     value: body.value,
     gasLimit: body.gas_limit === undefined ? null : BigInt(body.gas_limit),
     gasPriority: body.gas_priority ?? 'medium',
-    referenceId: body.reference_id ?? null,
-    memo: body.memo ?? null,
-    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until).toISOString(),
+    ...callerFieldsOf(body),
   }
 }
