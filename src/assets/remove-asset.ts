@@ -5,9 +5,9 @@ import { parseAddress } from '../chain/address.ts'
 import type { Context } from '../context.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { TransactionType } from '../core/registry.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
+import { typesTakingMore } from '../transactions/kinds.ts'
 import { HOLDS, isInBlock, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
@@ -15,7 +15,6 @@ import type { AssetChain } from './asset-index.ts'
 import { findRemoved, type RemovedAsset } from './find-removed.ts'
 
 const FIELD = 'asset_id'
-const CONTRACT_CALL: TransactionType = 'CONTRACT'
 const ERC20_ID = /^eip155:(\d{1,19})\/erc20:(0x[0-9a-fA-F]{40})$/
 const NATIVE_ID = /^eip155:\d+\/slip44:\d+$/
 /** Maximum number of blocking transfers named in the response. */
@@ -105,8 +104,10 @@ async function requireNothingPending(ctx: RemoveAssetContext, tenantId: string, 
 
 async function callsTaking({ pool, log }: RemoveAssetContext, tenantId: string, asset: Asset): Promise<string[]> {
   const { chainId, assetId } = asset
-  const values = [tenantId, assetId, chainId, CONTRACT_CALL]
-  const calls = await idsOf({ pool }, OPEN_CALLS, values)
+  const found = await Promise.all(
+    typesTakingMore().map((type) => idsOf({ pool }, OPEN_CALLS, [tenantId, assetId, chainId, type])),
+  )
+  const calls = found.flat()
   const taking: string[] = []
   for (let n = 0; n < calls.length && taking.length < MAX_NAMED; n += PAGE) {
     for (const { id, state } of await log.loadMany(transactionAggregate, calls.slice(n, n + PAGE))) {

@@ -17,7 +17,6 @@ import { availableOf } from '../balances/available.ts'
 import { createBalanceChains } from '../balances/chain.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
 import { findPositive } from '../balances/find-balances.ts'
-import type { CallContext } from '../contract-calls/call-context.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { createInTurn } from '../core/in-turn.ts'
 import { onceEach } from '../core/once-each.ts'
@@ -177,13 +176,15 @@ function nftParts(kernel: Kernel): Pick<ApiContext, 'collections' | 'allot' | 'i
 }
 
 /** What a contract call needs to know of tokens and collections. */
-function callParts({ pool, chainOf }: Kernel, books: AssetBooks): Omit<CallContext, keyof SendContext> {
+function callParts({ pool, chainOf }: Kernel, books: AssetBooks) {
   return {
-    async tokensOf(tenantId, { chainId }) {
+    async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {
       const { all } = await books.open(tenantId, chainOf(chainId).settings)
       return all.filter(({ contract }) => contract !== null)
     },
-    isManagedCall: (chainId, call) => isManagedCall(pool, chainId, call),
-    tokensInTransfer: ({ chainId, address }) => readTokensInTransfer(pool, chainId, address),
+    isManagedCall: (chainId: number, call: { readonly to: string; readonly data: string }) =>
+      isManagedCall(pool, chainId, call),
+    tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
+      readTokensInTransfer(pool, chainId, address),
   }
 }

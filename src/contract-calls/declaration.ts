@@ -3,7 +3,9 @@ import type { Declaration } from '../core/declaration.ts'
 
 export const contractCalls = {
   name: 'contract-calls',
-  openings: { ContractCallRequested: { type: 'CONTRACT', writers: ['api'], since: 3, keepsLogs: true } },
+  openings: {
+    ContractCallRequested: { type: 'CONTRACT', writers: ['api'], since: 3, keepsLogs: true, takesMore: true },
+  },
   intentParts: ['call'],
   errors: {
     validation_error: {

@@ -80,6 +80,8 @@ export type OpeningDeclaration<Type extends string = string> = {
   readonly since: 1 | 2 | 3
   /** The logs of its receipt are recorded when it is mined, for capabilities that read what it did from them. */
   readonly keepsLogs?: true
+  /** It may take assets besides its own: `outflows` of its intent. */
+  readonly takesMore?: true
 }
 
 /** How many jobs can be in a queue at once. This bounds how long a tenant waits for the work of another. */

@@ -49,6 +49,11 @@ export function keepsLogs(type: TransactionType): boolean {
   return Object.values(kindsOfTransactions()).some((kind) => kind.type === type && kind.keepsLogs === true)
 }
 
+/** Types of transactions that may take assets besides their own. */
+export function typesTakingMore(): readonly TransactionType[] {
+  return Object.values(kindsOfTransactions()).flatMap(({ type, takesMore }) => (takesMore === true ? [type] : []))
+}
+
 function requireNamed(): Named {
   if (named === null) throw new Error('no kinds of transactions are named: import src/declarations.ts')
   return named

@@ -1,4 +1,6 @@
 /** What to do after a transaction failed, by the code of its failure. Pure. */
+
+import { typesTakingMore } from '../../transactions/kinds.ts'
 import { explainParts, shownFailure } from '../../transactions/parts.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type NextStep, step } from '../finding.ts'
@@ -31,7 +33,7 @@ function firstStep(code: string, { type, intent }: KnownTransaction): NextStep |
         ? null
         : step('See why the transaction that it depends on failed.', bursar(`explain ${dependsOn}`))
     case 'execution_reverted':
-      return type === 'CONTRACT'
+      return typesTakingMore().includes(type)
         ? step('Send the same call with mode simulate: the answer has the decoded error at the newest block.')
         : null
     case 'expired':
