@@ -84,7 +84,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
   const { app, close } = await composeOfflineApi(version)
   writeFileSync(`${root}docs/openapi.json`, openapiFile(app.swagger()))
-  writeFileSync(`${root}docs/errors.md`, errorsPage(errorCodes(CATALOGUE.errors)))
+  writeFileSync(`${root}docs/errors.md`, errorsPage(errorCodes(CATALOGUE)))
   const { composeCatalogue } = await load('compose/catalogue')
   const { documentedEvents } = await load('compose/event-docs')
   const page = readFileSync(`${root}docs/events.md`, 'utf8')

@@ -9,14 +9,12 @@ import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './con
 import { type DatabaseConfig, databaseConfig, databaseProblems } from './config/database.ts'
 import type { DeclaredSettings, Schemas } from './config/declare-settings.ts'
 import { type HttpConfig, httpConfig, httpProblems, type StreamLimits, streamLimits } from './config/http.ts'
-import { quotaConfig } from './config/quotas.ts'
 import { readSetting } from './config/read-setting.ts'
 import { settingText, variablesOf } from './config/secret-files.ts'
 import { type GENERAL_SETTINGS, generalSettings, settingsOfChains } from './config/settings.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
 import { isLoopback } from './core/exposure.ts'
-import type { LimitsOf } from './core/quotas.ts'
 import type { LogLevel } from './logging.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
@@ -52,8 +50,6 @@ export type Config = CapabilityConfig & {
     readonly serveMetrics: boolean
   }
   readonly eventStreams: StreamLimits
-  /** The quotas of each tenant. */
-  readonly quotasOf: LimitsOf
   readonly signWaitMs: number
   readonly shutdownGraceMs: number
   /** `key` is base64; null when the key is kept in the directory. Only signers use it. */
@@ -204,7 +200,6 @@ function configOf(
       serveMetrics: general.METRICS_PORT === undefined && (general.METRICS_ON_API_PORT || isLoopback(general.HOST)),
     },
     eventStreams: streamLimits(general),
-    quotasOf: quotaConfig(general),
     signWaitMs: general.SIGN_WAIT_MS,
     shutdownGraceMs: general.SHUTDOWN_GRACE_MS,
     keystore: {

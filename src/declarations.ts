@@ -20,6 +20,7 @@ import { mapValues } from './core/map-values.ts'
 import type {
   Catalogue,
   Declared,
+  DeclaredQuotas,
   IdKind,
   QueueName,
   ReadModel,
@@ -118,6 +119,9 @@ export const CATALOGUE: Catalogue = {
   tags: Object.entries(merged(ALL.map(({ tags }) => tags)))
     .sort(([, a], [, b]) => a.place - b.place)
     .map(([name, { description }]) => ({ name, description })),
+  quotas: Object.fromEntries(
+    Object.entries(merged(ALL.map(({ quotas }) => quotas))).sort(([, a], [, b]) => a.place - b.place),
+  ) as DeclaredQuotas,
   metrics: {
     counters: merged(ALL.map(({ counters }) => counters)),
     timers: merged(ALL.map(({ timers }) => timers)),

@@ -71,6 +71,19 @@ export const access = {
       key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
     },
   },
+  quotas: {
+    api_keys: {
+      kind: 'counted',
+      place: 50,
+      // A tenth of those that an API process remembers: one tenant cannot make it ask for those of all others again.
+      default: 1_000,
+      description:
+        'Maximum number of API keys of a tenant that are neither revoked nor expired. The command of the operator is not limited',
+      counted: 'API keys that are neither revoked nor expired',
+      remedy: 'Revoke one',
+      retryAfterSeconds: null,
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -42,6 +42,18 @@ export const assets = {
   tags: {
     Assets: { description: 'The currencies and tokens that transfers and balances can name.', place: 50 },
   },
+  quotas: {
+    assets: {
+      kind: 'counted',
+      place: 30,
+      // Each is a third-party contract whose balances are read for every wallet; a large portfolio has some hundred.
+      default: 500,
+      description: 'Maximum number of ERC-20 contracts that a tenant can register',
+      counted: 'registered assets',
+      remedy: 'Use the registered assets',
+      retryAfterSeconds: null,
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -2,8 +2,10 @@
 import { auditSettings } from '../audit/settings.ts'
 import { settingRows } from '../config/settings.ts'
 import { type Config, type DeclaredConfig, type Environ, readConfig } from '../config.ts'
+import { CATALOGUE } from '../declarations.ts'
 import { mpcSettings } from '../mpc-wallets/settings.ts'
 import { nftSettings } from '../nft/settings.ts'
+import { quotaSettings } from '../quotas/settings.ts'
 import { exportSettings } from '../recovery/settings.ts'
 import { signingSettings } from '../signatures/settings.ts'
 import { swapSettings } from '../swaps/settings.ts'
@@ -11,6 +13,7 @@ import { webhookSettings } from '../webhooks/settings.ts'
 
 /** In the order in which the table of settings lists them. */
 const DECLARED: DeclaredConfig = {
+  ...quotaSettings(CATALOGUE.quotas),
   ...mpcSettings,
   ...exportSettings,
   ...signingSettings,

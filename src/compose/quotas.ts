@@ -13,7 +13,8 @@ export function composeQuotas({
   config,
   metrics,
   findReplay,
-}: Pick<ApiContext, 'pool' | 'config' | 'metrics' | 'findReplay'>): {
+  catalogue: { quotas: declared },
+}: Pick<ApiContext, 'pool' | 'config' | 'catalogue' | 'metrics' | 'findReplay'>): {
   readonly quotas: TenantQuotas
   readonly routes: Routes
 } {
@@ -26,12 +27,13 @@ export function composeQuotas({
   })
   return {
     quotas: {
+      declared,
       admit,
       findReplay,
       clock,
       limitsOf,
       countRefusal: (quota) => metrics.count('bursar_quota_refusals_total', { quota }),
     },
-    routes: quotaRoutes({ limitsOf, usage }),
+    routes: quotaRoutes({ declared, limitsOf, usage }),
   }
 }

@@ -12,8 +12,8 @@ export type ConfiguredChain = ChainKey & { readonly prefix: string; readonly isP
 
 /** Values are undefined where unset. `problems` are only asked for settings that are each valid, or absent. */
 type Readers<Values, ChainValues, Value> = {
-  /** Where the table of settings lists them: after those of keys, or last. */
-  readonly group: 'keys' | 'last'
+  /** Where the table of settings lists them: after those of HTTP, after those of keys, or last. */
+  readonly group: 'limits' | 'keys' | 'last'
   readonly read: (values: Values, installation: Installation) => Value
   /** Contradictions, one line for each, which begins with the name of a setting. */
   readonly problems?: (values: Partial<Values>, chains: readonly ChainSettings[]) => readonly string[]

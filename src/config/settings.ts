@@ -7,7 +7,6 @@ import { LOG_LEVELS } from '../logging.ts'
 import { DATABASE_SETTINGS } from './database.ts'
 import type { DeclaredSettings, Schemas } from './declare-settings.ts'
 import { HTTP_SETTINGS } from './http.ts'
-import { QUOTA_SETTINGS } from './quotas.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
 
@@ -62,7 +61,9 @@ const FIRST_SETTINGS = {
   LOG_LEVEL: word(LOG_LEVELS, { default: 'info', description: 'The lowest level that is logged.' }),
   LOG_REQUESTS: Type.Boolean({ default: true, description: 'Whether each request is logged, at level `info`.' }),
   ...HTTP_SETTINGS,
-  ...QUOTA_SETTINGS,
+}
+
+const KEY_SETTINGS = {
   SIGN_WAIT_MS: milliseconds(
     { minimum: 0, maximum: MINUTE, default: 2 * SECOND },
     'How long the response to a transfer waits for the hash. After that it is sent without one.',
@@ -144,13 +145,13 @@ const WORK_SETTINGS = {
 }
 
 /** Those of the whole installation that no capability declares. */
-export const GENERAL_SETTINGS = { ...FIRST_SETTINGS, ...WORK_SETTINGS }
+export const GENERAL_SETTINGS = { ...FIRST_SETTINGS, ...KEY_SETTINGS, ...WORK_SETTINGS }
 
 /** Settings of the whole installation, in display order. */
 export function generalSettings(declared: readonly DeclaredSettings[]): Schemas {
   const of = (group: DeclaredSettings['group']) =>
     Object.assign({}, ...declared.filter((each) => each.group === group).map(({ settings }) => settings)) as Schemas
-  return { ...FIRST_SETTINGS, ...of('keys'), ...WORK_SETTINGS, ...of('last') }
+  return { ...FIRST_SETTINGS, ...of('limits'), ...KEY_SETTINGS, ...of('keys'), ...WORK_SETTINGS, ...of('last') }
 }
 
 /**

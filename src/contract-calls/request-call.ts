@@ -2,11 +2,13 @@
  * Accepts a contract call: reads and simulates it, then records it as a transaction and holds what it takes, in one
  * append. A refused request leaves no trace.
  */
+
 import { GAS_BOUNDS } from '../chain/forks.ts'
 import { addressWord, uintWord } from '../chain/hex.ts'
 import type { ContractCall } from '../chain/multicall.ts'
 import { balanceRead } from '../chain/rehearsal.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
+import { type CallerFields, pickCallerFields } from '../core/caller-fields.ts'
 import { Conflict, Unavailable, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { smallest } from '../core/money.ts'
@@ -27,14 +29,12 @@ import { outflowsOf, type RehearsedCall, rehearseCall } from './rehearse-call.ts
 import { requireContract } from './require-contract.ts'
 import { simulateCall } from './simulate-call.ts'
 
-export type CallRequest = CallFields & {
-  readonly walletId: string
-  readonly gasLimit: bigint | null
-  readonly gasPriority: GasPriority
-  readonly referenceId: string | null
-  readonly memo: string | null
-  readonly validUntil: string | null
-}
+export type CallRequest = CallFields &
+  CallerFields & {
+    readonly walletId: string
+    readonly gasLimit: bigint | null
+    readonly gasPriority: GasPriority
+  }
 
 /**
  * @throws NotFound, PermissionDenied, ValidationFailed (the errors of `readCall`, `not_a_contract`, `view_function`,
@@ -159,7 +159,7 @@ export type ReadyCall = {
 
 /** The transaction of a call: what its request opens is what its simulation is refused for. */
 export function callToSend(
-  { gasPriority, referenceId, memo, validUntil }: CallRequest,
+  request: CallRequest,
   { sender, call, tokens, rehearsed, watched, gasLimit }: ReadyCall,
 ): CallToSend {
   const uncounted = uncountedIn(call, rehearsed, tokens)
@@ -173,11 +173,9 @@ export function callToSend(
     isUnrehearsed: rehearsed === null || (watched.length > 0 && uncounted !== undefined),
     uncounted: watched.length === 0 ? undefined : uncounted,
     gasLimit,
-    gasPriority,
+    gasPriority: request.gasPriority,
     subject: null,
-    referenceId,
-    memo,
-    validUntil,
+    ...pickCallerFields(request),
   }
 }
 

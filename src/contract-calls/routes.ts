@@ -2,6 +2,7 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { ApiPart, RouteContext } from '../api-context.ts'
+import { callerFieldsOf } from '../core/caller-fields.ts'
 import { PermissionDenied } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import { CALL_BODY } from '../http/body-limits.ts'
@@ -105,8 +106,6 @@ function toCall(walletId: string, body: Body): CallRequest {
     value: body.value,
     gasLimit: body.gas_limit === undefined ? null : BigInt(body.gas_limit),
     gasPriority: body.gas_priority ?? 'medium',
-    referenceId: body.reference_id ?? null,
-    memo: body.memo ?? null,
-    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until).toISOString(),
+    ...callerFieldsOf(body),
   }
 }

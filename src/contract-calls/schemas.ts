@@ -5,9 +5,8 @@ import { INTRINSIC_GAS, MAX_EXECUTION_GAS, rulesOf } from '../chain/forks.ts'
 import { named } from '../http/components.ts'
 import { addressSchema, amountSchema, closedObject, nullable, oneOf } from '../http/schemas.ts'
 import { abiValueSchema, callSchema } from '../transactions/call-schemas.ts'
-import { transferBody } from '../transactions/schemas.ts'
-
-const { gas_priority, reference_id, memo, valid_until } = transferBody.properties
+import { callerSchemas } from '../transactions/caller-schemas.ts'
+import { gasPrioritySchema } from '../transactions/schemas.ts'
 
 const modeSchema = oneOf(['send', 'simulate', 'read'] as const, {
   description:
@@ -80,10 +79,8 @@ export const contractCallBody = closedObject({
       examples: [120_000],
     }),
   ),
-  gas_priority,
-  reference_id,
-  memo,
-  valid_until,
+  gas_priority: Type.Optional(gasPrioritySchema),
+  ...callerSchemas,
 })
 
 const revertSchema = Type.Object(

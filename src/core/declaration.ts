@@ -109,6 +109,27 @@ export type QueueDeclaration = {
   readonly mpcLimits?: QueueLimits
 }
 
+/** A limit of each tenant, with a setting for its default: QUOTA_ and its name. */
+export type QuotaDeclaration = {
+  /**
+   * `counted`: in the database, what exists or is unfinished, across all API processes. Each API process counts the others on
+   * its own: `rate`: single requests of routes that ask nodes a lot, or what a request made the service read for
+   * nothing; `edge`: of every request.
+   */
+  readonly kind: 'counted' | 'rate' | 'edge'
+  /** Of lists: the lowest is first. */
+  readonly place: number
+  /** 0 means no limit. */
+  readonly default: number
+  /** Of the setting. */
+  readonly description: string
+  /** What is counted, and how to free some of it. */
+  readonly counted: string
+  readonly remedy: string
+  /** Of counted ones: when a retry may help; `null` for what is not freed by waiting. */
+  readonly retryAfterSeconds?: number | null
+}
+
 /** A metric of every process. One without labels is shown from the start, as 0. */
 export type MetricDeclaration = { readonly help: string; readonly labels: readonly string[] }
 
@@ -141,6 +162,7 @@ export type Declaration = {
   readonly errors?: ErrorActions
   /** The groups of its routes in the API document. `place`: the lowest is first. */
   readonly tags?: Readonly<Record<string, { readonly description: string; readonly place: number }>>
+  readonly quotas?: Readonly<Record<string, QuotaDeclaration>>
   readonly counters?: Readonly<Record<string, MetricDeclaration>>
   /** Histograms of durations, in seconds. */
   readonly timers?: Readonly<Record<string, TimerDeclaration>>

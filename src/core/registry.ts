@@ -5,7 +5,7 @@
  * `src/declarations.ts` lists the values: a declaration that is registered and not listed there does not compile, nor one that
  * is listed and not registered.
  */
-import type { Declaration, QueueLimits, StreamDeclaration } from './declaration.ts'
+import type { Declaration, QueueLimits, QuotaDeclaration, StreamDeclaration } from './declaration.ts'
 import type { ErrorActions } from './errors.ts'
 
 /** By folder. A declaration adds itself: `declare module '../core/registry.ts' { interface Declared { … } }`. */
@@ -40,6 +40,10 @@ type LabelsOf<Part extends MetricPart, Name extends string> = [LabelIn<AnyDeclar
   ? Readonly<Record<string, never>>
   : Readonly<Record<LabelIn<AnyDeclared, Part, Name>, string>>
 
+type QuotaIn<D, Kind> = D extends { readonly quotas: infer Q }
+  ? { [Name in keyof Q & string]: Q[Name] extends { readonly kind: Kind } ? Name : never }[keyof Q & string]
+  : never
+
 export type IdKind = KeyIn<AnyDeclared, 'ids'>
 /** What ids begin with, before `_`. */
 export type IdPrefix = IdPrefixIn<AnyDeclared>
@@ -53,6 +57,14 @@ export type TaskName = TextIn<AnyDeclared, 'tasks'>
 export type Table = KeyIn<AnyDeclared, 'tables'>
 export type ReadModel = ReadModelIn<AnyDeclared>
 export type QueueName = QueueIn<AnyDeclared>
+
+export type Quota = KeyIn<AnyDeclared, 'quotas'>
+/** Counted in the database: what exists or is unfinished, across all API processes. */
+export type CountedQuota = QuotaIn<AnyDeclared, 'counted'>
+/** Of single requests of a route. */
+export type RateQuota = QuotaIn<AnyDeclared, 'rate'>
+/** Every quota, in the order of lists. */
+export type DeclaredQuotas = Readonly<Record<Quota, QuotaDeclaration>>
 
 /** Adds 1, or `by`, to a declared counter. */
 export type Count = <Name extends KeyIn<AnyDeclared, 'counters'>>(
@@ -85,6 +97,7 @@ export type Catalogue = {
   /** The error codes of each capability. */
   readonly errors: readonly ErrorActions[]
   readonly metrics: DeclaredMetrics
+  readonly quotas: DeclaredQuotas
   /** The tags of the API document, in the order in which a reader needs them. */
   readonly tags: readonly { readonly name: string; readonly description: string }[]
 }

@@ -16,6 +16,18 @@ export const feed = {
   tags: {
     Events: { description: 'Follow what happens: pages, long polls and streams of events, of any age.', place: 80 },
   },
+  quotas: {
+    skipped_events_per_second: {
+      kind: 'rate',
+      place: 120,
+      // To look at one costs up to 0.2 ms of a process. Filters find their events by an index: few are looked at for nothing.
+      default: 1_000,
+      description:
+        'Maximum number of events of the log per second and API process that are read for a tenant and do not match the filter of its reader. A burst can use ten seconds of it',
+      counted: 'events per second that were read and did not match the filter',
+      remedy: 'Continue with next_after of the last page later',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

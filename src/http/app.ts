@@ -67,7 +67,7 @@ export async function buildApp(parts: {
   readonly quotas: TenantQuotas
   readonly routes: readonly Routes[]
   /** What capabilities declare about the API document. */
-  readonly catalogue: Pick<Catalogue, 'errors' | 'tags'>
+  readonly catalogue: Pick<Catalogue, 'errors' | 'quotas' | 'tags'>
   /** The public events that the API document describes. */
   readonly events: readonly DocumentedEvent[]
   readonly asOfEvent: AsOfEvent

@@ -122,6 +122,27 @@ export const http = {
     Sandbox: { description: 'Test funds for the local chains. Available in the sandbox only.', place: 140 },
     Operations: { description: 'Health checks and metrics for operators. No API key is needed.', place: 150 },
   },
+  quotas: {
+    requests_in_flight: {
+      kind: 'edge',
+      place: 80,
+      // 100 requests per second that each wait ten seconds, for example for the address of a wallet.
+      default: 1_000,
+      description: 'Maximum number of concurrent requests of a tenant per API process',
+      counted: 'concurrent requests',
+      remedy: 'Send fewer concurrent requests',
+    },
+    bytes_per_second: {
+      kind: 'edge',
+      place: 90,
+      // 100 pages of 80 KB per second. One core writes ten times that.
+      default: 8 * 1_024 * 1_024,
+      description:
+        'Maximum size of request and response bodies of a tenant in bytes per second and API process. A burst can use ten seconds of it',
+      counted: 'bytes of request and response bodies per second',
+      remedy: 'Send the request again later',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

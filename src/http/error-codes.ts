@@ -3,18 +3,8 @@
  * docs/errors.md and the enum of the API document are generated from it. A test compares it with the codes in the sources.
  */
 import type { ErrorActions, ErrorType } from '../core/errors.ts'
-import { QUOTAS } from '../core/quotas.ts'
+import type { Catalogue } from '../core/registry.ts'
 import { statusOf } from './error-status.ts'
-
-/** Each quota has one: see core/quotas.ts. */
-const OF_QUOTAS: ErrorActions = {
-  rate_limit_error: Object.fromEntries(
-    QUOTAS.map((quota) => [
-      `quota_${quota}`,
-      'Wait if there is a `Retry-After`, or ask the operator for a higher quota.',
-    ]),
-  ),
-}
 
 /** For these types the same request can succeed later. */
 const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavailable', 'internal_error'])
@@ -29,12 +19,21 @@ export type ErrorCode = {
 }
 
 /**
- * @param declared by capabilities
+ * Those that are declared, and one for each quota.
+ *
  * @returns sorted by code, then by type
  * @throws Error when a code is declared twice for one type
  */
-export function errorCodes(declared: readonly ErrorActions[]): readonly ErrorCode[] {
-  const codes = [OF_QUOTAS, ...declared].flatMap((actions) =>
+export function errorCodes({ errors, quotas }: Pick<Catalogue, 'errors' | 'quotas'>): readonly ErrorCode[] {
+  const ofQuotas: ErrorActions = {
+    rate_limit_error: Object.fromEntries(
+      Object.keys(quotas).map((quota) => [
+        `quota_${quota}`,
+        'Wait if there is a `Retry-After`, or ask the operator for a higher quota.',
+      ]),
+    ),
+  }
+  const codes = [ofQuotas, ...errors].flatMap((actions) =>
     (Object.keys(actions) as ErrorType[]).flatMap((type) =>
       Object.entries(actions[type] ?? {}).map(([code, action]) => {
         const status = statusOf({ type, code })

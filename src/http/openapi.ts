@@ -62,10 +62,10 @@ export async function addOpenApi(
     readonly version: string
     readonly gate: Gate
     readonly events: readonly DocumentedEvent[]
-    readonly catalogue: Pick<Catalogue, 'errors' | 'tags'>
+    readonly catalogue: Pick<Catalogue, 'errors' | 'quotas' | 'tags'>
   },
 ): Promise<void> {
-  const codes = errorCodes(catalogue.errors)
+  const codes = errorCodes(catalogue)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

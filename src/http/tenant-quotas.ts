@@ -7,14 +7,8 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } f
 import type { BursarError } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
-import {
-  type CountedQuota,
-  type LimitsOf,
-  type Quota,
-  QuotaExceeded,
-  type QuotaUse,
-  type RateQuota,
-} from '../core/quotas.ts'
+import { type LimitsOf, QuotaExceeded, type QuotaUse } from '../core/quotas.ts'
+import type { CountedQuota, DeclaredQuotas, Quota, RateQuota } from '../core/registry.ts'
 import type { App } from './request.ts'
 import { metadataOf } from './request-metadata.ts'
 import { createInFlight } from './requests-in-flight.ts'
@@ -55,6 +49,7 @@ type Admission =
   | { readonly admitted: false; readonly used: number }
 
 export type TenantQuotas = {
+  readonly declared: DeclaredQuotas
   readonly limitsOf: LimitsOf
   /** Admits one more, or returns the current use. */
   readonly admit: (tenantId: string, quota: CountedQuota, limit: number) => Admission | Promise<Admission>
@@ -62,17 +57,6 @@ export type TenantQuotas = {
   readonly findReplay: (metadata: Metadata) => Promise<string | null>
   readonly countRefusal: (quota: Quota) => void
   readonly clock: Clock
-}
-
-/** Seconds until a retry may help. Wallets, addresses, assets, webhooks and API keys are not freed by waiting. */
-const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
-  wallets: null,
-  watched_addresses: null,
-  assets: null,
-  webhooks: null,
-  api_keys: null,
-  transactions_waiting: 5,
-  ceremonies: 1,
 }
 
 type Done = (error?: Error) => void
@@ -104,7 +88,7 @@ export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions)
 
 /** Responds with the refusal: its headers report this quota instead of the key's rate. */
 function refusal(
-  { countRefusal }: TenantQuotas,
+  { countRefusal, declared }: TenantQuotas,
   reply: FastifyReply,
   use: QuotaUse,
   retryAfterSeconds: number | null,
@@ -114,7 +98,7 @@ function refusal(
   reply.header('ratelimit-remaining', Math.max(0, use.limit - use.used))
   if (retryAfterSeconds === null) reply.removeHeader('ratelimit-reset')
   else reply.header('ratelimit-reset', retryAfterSeconds).header('retry-after', retryAfterSeconds)
-  return new QuotaExceeded(use, retryAfterSeconds)
+  return new QuotaExceeded(use, declared[use.quota], retryAfterSeconds)
 }
 
 /**
@@ -155,7 +139,12 @@ async function admitAll(
       const admission = await quotas.admit(tenantId, quota, limit)
       if (admission.admitted) settles.push(admission.settle)
       else if ((await replayOf(quotas, request)) === null)
-        throw refusal(quotas, reply, { quota, limit, used: admission.used }, RETRY_AFTER_SECONDS[quota])
+        throw refusal(
+          quotas,
+          reply,
+          { quota, limit, used: admission.used },
+          quotas.declared[quota].retryAfterSeconds ?? null,
+        )
       // A repetition adds nothing.
       else break
     }

@@ -108,6 +108,18 @@ export const policies = {
   tags: {
     Policies: { description: 'Say what your wallets may do: rules, limits, tests and versions.', place: 110 },
   },
+  quotas: {
+    backtested_events_per_second: {
+      kind: 'rate',
+      place: 130,
+      // A test judges some 20,000 in a second of a process: one tenant has at most a third of it for long.
+      default: 10_000,
+      description:
+        'Maximum number of events of the log per second and API process that are read to test policies of a tenant on the past. A burst can use ten seconds of it',
+      counted: 'events per second that were read to test policies on the past',
+      remedy: 'Send the request again later, or test a shorter time',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

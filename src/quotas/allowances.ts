@@ -5,8 +5,9 @@
  * Invariant: one process never lets a tenant exceed its limit. Of N processes each other one may add what it admitted
  * since its count, which is at most the remaining room it saw, within a second.
  */
+
 import type { Clock } from '../core/ids.ts'
-import type { CountedQuota } from '../core/quotas.ts'
+import type { CountedQuota } from '../core/registry.ts'
 
 /** Maximum age of a count, ms: how long items accepted by other processes, or finished items, are not seen. */
 const MAX_AGE_MS = 1_000

@@ -1,6 +1,7 @@
 /** Counts a tenant's use of each quota, with statements of the capabilities that own the tables. */
+
 import type { Context } from '../context.ts'
-import type { CountedQuota } from '../core/quotas.ts'
+import type { CountedQuota } from '../core/registry.ts'
 
 /** Statements that count items of the tenant `$1`, each using an index; their results are added up. */
 export type UsageCounts = (quota: CountedQuota) => readonly string[]

@@ -74,6 +74,18 @@ export const swaps = {
   tags: {
     Swaps: { description: 'Quote and make swaps on the exchanges of a chain.', place: 30 },
   },
+  quotas: {
+    quotes_per_second: {
+      kind: 'rate',
+      place: 100,
+      // A quote takes some 20 ms of processor time, and dozens of reads of a node.
+      default: 10,
+      description:
+        'Maximum number of swap quotes of a tenant per second and API process. A burst can use ten seconds of it',
+      counted: 'quotes of swaps per second',
+      remedy: 'Send the request again later',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

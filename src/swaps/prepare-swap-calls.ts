@@ -2,6 +2,7 @@
 
 import { encodeApprove } from '../chain/erc20.ts'
 import type { GasRules } from '../chain/forks.ts'
+import { type CallerFields, pickCallerFields } from '../core/caller-fields.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { GasPriority } from '../transactions/intent.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
@@ -13,11 +14,7 @@ import { gasReserve, type SwapQuote } from './quote.ts'
 import { amountsOf, mostIn, wrappedOf } from './route.ts'
 
 /** What the owner may add to a swap. */
-export type SwapExtras = {
-  readonly gasPriority: GasPriority
-  readonly referenceId: string | null
-  readonly memo: string | null
-}
+export type SwapExtras = CallerFields & { readonly gasPriority: GasPriority }
 
 export type SwapToPrepare = {
   readonly swapId: string
@@ -63,6 +60,7 @@ export async function prepareSwapCalls(ports: PrepareContext, plan: SwapToPrepar
   const swap = await prepareCall(
     ports,
     {
+      ...pickCallerFields(order),
       ...shared,
       kind: 'SwapRequested',
       to: call.to,
@@ -74,8 +72,6 @@ export async function prepareSwapCalls(ports: PrepareContext, plan: SwapToPrepar
       },
       gasLimit: gasReserve(gas.swap),
       dependsOn: approvalTransactionId,
-      referenceId: order.referenceId,
-      memo: order.memo,
     },
     metadata,
   )

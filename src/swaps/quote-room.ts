@@ -2,8 +2,10 @@
  * Refuses a quote that the limits of the API key or the policy would not let be swapped: with its approvals, at the middle fee. Its call
  * data is made with the swap, so a rule about methods is not met here.
  */
+
 import { encodeApprove } from '../chain/erc20.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { NO_CALLER_FIELDS } from '../core/caller-fields.ts'
 import type { Owner } from '../core/tenants.ts'
 import { type RoomContext, requireRoom } from '../transactions/limits.ts'
 import { completeIntent, findPayer, type Requester } from '../transactions/prepare-transaction.ts'
@@ -44,9 +46,7 @@ export async function requireQuoteRoom(
       gasLimit: gasReserve(BigInt(gas.swap)),
     },
   ]
-  const rest = { gasPriority: 'medium', dependsOn: null, subject: null, referenceId: null, memo: null } as const
-  const intents = calls.map((call) =>
-    completeIntent(ctx, requester, sender, { ...call, ...rest, validUntil: null }, now),
-  )
+  const rest = { gasPriority: 'medium', dependsOn: null, subject: null, ...NO_CALLER_FIELDS } as const
+  const intents = calls.map((call) => completeIntent(ctx, requester, sender, { ...call, ...rest }, now))
   await requireRoom(ctx, await Promise.all(intents))
 }

@@ -2,7 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { amountSchema, closedObject, idSchema, instant, nullable, oneOf, searchText } from '../http/schemas.ts'
-import { gasPrioritySchema, memoSchema, referenceSchema } from '../transactions/schemas.ts'
+import { callerSchemas } from '../transactions/caller-schemas.ts'
+import { gasPrioritySchema } from '../transactions/schemas.ts'
 import { AMOUNT_TYPES } from './events.ts'
 import { PRICE_ISSUES } from './quote.ts'
 
@@ -232,6 +233,9 @@ export const quoteSchema = named(
 )
 
 /** A stored quote, or the fields of one: the route checks which belong together. */
+/** A swap has a deadline of its own. */
+const { valid_until: _, ...notDeadline } = callerSchemas
+
 export const swapBody = closedObject({
   quote_id: Type.Optional(
     idSchema(
@@ -241,6 +245,5 @@ export const swapBody = closedObject({
   ),
   ...Type.Partial(quoteBody).properties,
   gas_priority: Type.Optional(gasPrioritySchema),
-  reference_id: Type.Optional(referenceSchema),
-  memo: Type.Optional(memoSchema),
+  ...notDeadline,
 })

@@ -3,6 +3,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { ApiPart, RouteContext } from '../api-context.ts'
 import type { Context } from '../context.ts'
+import { callerFieldsOf } from '../core/caller-fields.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import { acceptedOrRepeated, counted } from '../http/counted.ts'
 import { successOf } from '../http/envelope.ts'
@@ -102,8 +103,7 @@ function toOrder(walletId: string, body: Static<typeof swapBody>): SwapOrder {
   const shared = {
     walletId,
     gasPriority: body.gas_priority ?? 'medium',
-    referenceId: body.reference_id ?? null,
-    memo: body.memo ?? null,
+    ...callerFieldsOf(body),
   } as const
   const { quote_id: quoteId, from_asset, to_asset, amount } = body
   if (quoteId !== undefined) {

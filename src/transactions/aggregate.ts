@@ -1,6 +1,7 @@
 /** The read model of a transaction: its row, and its holds on the wallet's balances. Pure. */
 
 import { nativeAsset } from '../core/assets.ts'
+import { callerColumns } from '../core/caller-fields.ts'
 import { mapValues } from '../core/map-values.ts'
 import { largest } from '../core/money.ts'
 import type {
@@ -219,9 +220,7 @@ function toRow(
     failure: transaction.failure,
     history: transaction.history,
     attention: attentionOf(transaction),
-    reference_id: intent.referenceId,
-    memo: intent.memo,
-    valid_until: intent.validUntil,
+    ...callerColumns(intent),
     estimated_completion_at: intent.estimatedCompletionAt,
     created_at: intent.requestedAt,
     updated_at: recordedAt,

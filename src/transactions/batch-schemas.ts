@@ -1,16 +1,10 @@
 /** Schemas of the request and the response of a batch of transfers. */
+
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { addressSchema, amountSchema, closedObject, idSchema, oneOf } from '../http/schemas.ts'
-import {
-  acceptedFields,
-  gasPrioritySchema,
-  PRIORITIES,
-  PRIORITY_TEXT,
-  referenceView,
-  transferFields,
-  validUntilSchema,
-} from './schemas.ts'
+import { callerViewSchemas, validUntilSchema } from './caller-schemas.ts'
+import { acceptedFields, gasPrioritySchema, PRIORITIES, PRIORITY_TEXT, transferFields } from './schemas.ts'
 
 export const transfersBody = closedObject({
   items: Type.Array(
@@ -46,7 +40,7 @@ export const acceptedBatchSchema = named(
         to: { ...addressSchema, description: 'The recipient.' },
         amount: amountSchema,
         asset: Type.String({ description: 'The symbol of the asset.', examples: ['ETH'] }),
-        reference_id: referenceView,
+        reference_id: callerViewSchemas.reference_id,
       }),
       { description: 'One transaction for each item, in the order of the items.' },
     ),

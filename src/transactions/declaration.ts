@@ -194,6 +194,29 @@ export const transactions = {
   tags: {
     Transactions: { description: 'Send transfers and follow transactions.', place: 20 },
   },
+  quotas: {
+    transactions_waiting: {
+      kind: 'counted',
+      place: 60,
+      // One hour of transfers at 25 per second, on chains that mine none of them.
+      default: 100_000,
+      description: 'Maximum number of unmined transactions of a tenant',
+      counted: 'unmined transactions',
+      remedy: 'Wait until some are mined, or cancel some',
+      retryAfterSeconds: 5,
+    },
+    calls_per_second: {
+      kind: 'rate',
+      place: 110,
+      // Of contract calls, and of tests of policies that ask nodes as much.
+      // A call asks a node up to five times before it is accepted.
+      default: 50,
+      description:
+        'Maximum number of contract calls of a tenant per second and API process, in every mode. A burst can use ten seconds of it',
+      counted: 'contract calls per second',
+      remedy: 'Send the request again later',
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

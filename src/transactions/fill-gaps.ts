@@ -5,8 +5,10 @@
  * they need; where nothing is left, the gap stays until the wallet is funded (`nonce_gap` in `stuck`). A gap is below a nonce
  * that the lane has signed, and where it is wide because nodes were wrong, only some fillers are made in an hour.
  */
+
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { NO_CALLER_FIELDS } from '../core/caller-fields.ts'
 import { smallest } from '../core/money.ts'
 import { decideNew, notHeld } from '../event-log/aggregate.ts'
 import { HoldRefused } from '../event-log/append.ts'
@@ -118,10 +120,8 @@ function fillerOf(stuck: Intent, gasLimit: bigint, quote: Quote, now: string): I
     gasPriority: 'high',
     reserved: { gasLimit, maxFeePerGas: quote.maxFeePerGas },
     quote,
-    referenceId: null,
-    memo: null,
+    ...NO_CALLER_FIELDS,
     idempotency: null,
-    validUntil: null,
     estimatedCompletionAt: now,
     requestedAt: now,
   }

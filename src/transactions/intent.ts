@@ -2,6 +2,7 @@
  * The intent of a transaction: what the owner requested, as the opening event of every kind of transaction records it. Amounts,
  * fees and gas are bigint (base units, wei, gas units), and in event data decimal digits: `Recorded`.
  */
+import type { CallerFields } from '../core/caller-fields.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Reservation } from '../core/spend-limits.ts'
@@ -68,46 +69,44 @@ export interface IntentParts {}
 export type IdempotencyPart = { readonly key: string; readonly part: number }
 
 /** The fields of every opening intent. */
-export type Intent = IntentParts & {
-  readonly tenantId: string
-  readonly walletId: string
-  readonly network: Network
-  readonly environment: Environment
-  readonly chainId: number
-  readonly from: string
-  /** The recipient of the asset; with `data`, the called contract. */
-  readonly to: string
-  /** With `data`, the native currency, except where a part says what is sold. */
-  readonly asset: AssetRef
-  readonly amount: bigint
-  /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
-  readonly data: string | null
-  /** Held like the amount, each asset once; missing for none. */
-  readonly outflows?: readonly Outflow[]
-  /**
-   * Whether a contract call failed in its rehearsal, or took what the wallet has of a contract that is no known token, so that what it
-   * takes is not known; missing for no, and in older events.
-   */
-  readonly isUnrehearsed?: boolean
-  /** Only of contract calls. */
-  readonly call?: CallRecord
-  /** The transaction that must be mined successfully before this one is signed. */
-  readonly dependsOn: string | null
-  readonly subject: Subject | null
-  readonly gasPriority: GasPriority
-  /** The gas hold: at most `gasLimit · maxFeePerGas`. `newAccountGas` of it creates the recipient, if that did not exist. */
-  readonly reserved: { readonly gasLimit: bigint; readonly maxFeePerGas: bigint; readonly newAccountGas?: bigint }
-  /** The quote for that; `null` in events from before quotes were recorded. */
-  readonly quote: Quote | null
-  readonly referenceId: string | null
-  readonly memo: string | null
-  /** What it counts towards limits of the API key that requested it, and of the policy; missing for none. */
-  readonly reservations?: readonly Reservation[]
-  /** The policy that judged it; missing where none was in force, and in older events. */
-  readonly policy?: PolicyPart
-  /** The request that its signatures are tagged with; missing in events of versions that did not tag. */
-  readonly idempotency?: IdempotencyPart | null
-  readonly validUntil: string | null
-  readonly estimatedCompletionAt: string
-  readonly requestedAt: string
-}
+export type Intent = IntentParts &
+  CallerFields & {
+    readonly tenantId: string
+    readonly walletId: string
+    readonly network: Network
+    readonly environment: Environment
+    readonly chainId: number
+    readonly from: string
+    /** The recipient of the asset; with `data`, the called contract. */
+    readonly to: string
+    /** With `data`, the native currency, except where a part says what is sold. */
+    readonly asset: AssetRef
+    readonly amount: bigint
+    /** Call data, `0x` and hex digits; `null` for a transfer, whose call is derived from the asset. */
+    readonly data: string | null
+    /** Held like the amount, each asset once; missing for none. */
+    readonly outflows?: readonly Outflow[]
+    /**
+     * Whether a contract call failed in its rehearsal, or took what the wallet has of a contract that is no known token, so that what it
+     * takes is not known; missing for no, and in older events.
+     */
+    readonly isUnrehearsed?: boolean
+    /** Only of contract calls. */
+    readonly call?: CallRecord
+    /** The transaction that must be mined successfully before this one is signed. */
+    readonly dependsOn: string | null
+    readonly subject: Subject | null
+    readonly gasPriority: GasPriority
+    /** The gas hold: at most `gasLimit · maxFeePerGas`. `newAccountGas` of it creates the recipient, if that did not exist. */
+    readonly reserved: { readonly gasLimit: bigint; readonly maxFeePerGas: bigint; readonly newAccountGas?: bigint }
+    /** The quote for that; `null` in events from before quotes were recorded. */
+    readonly quote: Quote | null
+    /** What it counts towards limits of the API key that requested it, and of the policy; missing for none. */
+    readonly reservations?: readonly Reservation[]
+    /** The policy that judged it; missing where none was in force, and in older events. */
+    readonly policy?: PolicyPart
+    /** The request that its signatures are tagged with; missing in events of versions that did not tag. */
+    readonly idempotency?: IdempotencyPart | null
+    readonly estimatedCompletionAt: string
+    readonly requestedAt: string
+  }

@@ -2,7 +2,9 @@
  * Prepares a transaction that calls a contract. From then on it is handled like a transfer: the lane and the follower
  * manage its nonce, fees, replacement and reorgs.
  */
+
 import { nativeAsset } from '../core/assets.ts'
+import { type CallerFields, NO_CALLER_FIELDS, pickCallerFields } from '../core/caller-fields.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Opening, SubjectType } from '../core/registry.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -28,7 +30,7 @@ export type CallRequest = CallToSend & {
   readonly part?: number
 }
 
-export type CallToSend = {
+export type CallToSend = Partial<CallerFields> & {
   readonly kind: CallKind
   /** The called contract, EIP-55. */
   readonly to: string
@@ -59,9 +61,6 @@ export type CallToSend = {
    */
   readonly dependsOn?: string | null
   readonly subject: (Subject & { readonly type: SubjectType }) | null
-  readonly referenceId?: string | null
-  readonly memo?: string | null
-  readonly validUntil?: string | null
 }
 
 /**
@@ -114,9 +113,7 @@ export function intentOfCall(
     gasPriority: request.gasPriority ?? 'medium',
     dependsOn: request.dependsOn ?? null,
     subject,
-    referenceId: request.referenceId ?? null,
-    memo: request.memo ?? null,
-    validUntil: request.validUntil ?? null,
+    ...pickCallerFields({ ...NO_CALLER_FIELDS, ...request }),
   }
   return completeIntent(ctx, requester, sender, wanted, now)
 }

@@ -2,7 +2,9 @@
  * The common part of every request for a transaction: payer, hold, and opening decision. It appends nothing, so that a
  * caller records its own decisions in the same commit.
  */
+
 import { nativeAsset } from '../core/assets.ts'
+import type { CallerFields } from '../core/caller-fields.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
@@ -42,9 +44,7 @@ export type Wanted = Pick<
   | 'dependsOn'
   | 'subject'
   | 'gasPriority'
-  | 'referenceId'
-  | 'memo'
-  | 'validUntil'
+  | keyof CallerFields
 > & {
   readonly opening: Opening
   readonly gasLimit: bigint

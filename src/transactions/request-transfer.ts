@@ -3,8 +3,10 @@
  * holds its maximum cost, in one append. From then on each transfer of a batch is a transaction of its own. A refused request
  * holds nothing; `ctx.accept` reports what a limit or a policy refuses.
  */
+
 import { parseRecipient } from '../chain/address.ts'
 import type { Asset } from '../core/assets.ts'
+import { type CallerFields, pickCallerFields } from '../core/caller-fields.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import { forResource, type Metadata } from '../core/messages.ts'
@@ -25,16 +27,13 @@ import {
 import type { SendContext } from './send-context.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
-export type TransferRequest = {
+export type TransferRequest = CallerFields & {
   readonly walletId: string
   readonly to: string
   readonly amount: string
   /** A symbol, or a contract address. */
   readonly asset: string
   readonly gasPriority: GasPriority
-  readonly referenceId: string | null
-  readonly memo: string | null
-  readonly validUntil: string | null
 }
 
 /**
@@ -67,9 +66,9 @@ export async function prepareIntent(
   const assetOf = (name: string) => ctx.resolveAsset(name, sender, owner.tenantId)
   const { asset, to, amount } = await readFields(request, { assetOf, now })
   const gas = await ctx.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
-  const { gasPriority, referenceId, memo, validUntil } = request
+  const own = { gasPriority: request.gasPriority, ...pickCallerFields(request) }
   const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject: null } as const
-  const wanted = { to, asset, amount, ...gas, gasPriority, referenceId, memo, validUntil, ...call }
+  const wanted = { to, asset, amount, ...gas, ...own, ...call }
   const { environment: _, ...requester } = owner
   return completeIntent(ctx, requester, sender, wanted, now)
 }
@@ -124,7 +123,7 @@ function parsePositive(text: string, { decimals }: Asset, field: string): bigint
 }
 
 /** What an item leaves out, the batch has. */
-export type BatchItem = Pick<TransferRequest, 'to' | 'amount' | 'asset' | 'referenceId' | 'memo' | 'validUntil'> & {
+export type BatchItem = Pick<TransferRequest, 'to' | 'amount' | 'asset' | keyof CallerFields> & {
   readonly gasPriority: GasPriority | null
 }
 
@@ -164,15 +163,18 @@ export function requestTransfers(
       fields.map(async ({ item, asset, to, amount }) => {
         const wanted = { from: sender.address, to, contract: asset.contract, amount }
         const gas = await ctx.transferGas(sender.chainId, wanted)
-        const { referenceId, memo, gasPriority, validUntil } = item
-        const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
+        const own = {
+          ...pickCallerFields(item),
+          gasPriority: item.gasPriority ?? request.gasPriority,
+          validUntil: item.validUntil ?? request.validUntil,
+        }
         const subject = { type: 'transfer_batch', id }
         const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject } as const
         return completeIntent(
           ctx,
           { tenantId, actor, accepting: metadata },
           sender,
-          { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
+          { to, asset, amount, ...gas, ...own, ...call },
           now,
         )
       }),

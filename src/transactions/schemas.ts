@@ -13,9 +13,9 @@ import {
   nullable,
   oneOf,
   searchText,
-  text,
 } from '../http/schemas.ts'
 import { callSchema, eventsSchema } from './call-schemas.ts'
+import { callerSchemas, callerViewSchemas } from './caller-schemas.ts'
 import { kindsOfTransactions, subjectsOfTransactions } from './kinds.ts'
 import { partSchemas } from './parts.ts'
 import { TRANSACTION_STATES } from './state.ts'
@@ -35,27 +35,11 @@ export const gasPrioritySchema = oneOf(PRIORITIES, {
   examples: ['medium'],
 })
 
-export const referenceSchema = text(128, {
-  minLength: 1,
-  description: 'Your own reference. You can list transactions by it.',
-  examples: ['invoice-1042'],
-})
-export const memoSchema = text(256, {
-  description: 'A note for your own use. It is not sent to the chain.',
-  examples: ['March rent'],
-})
-
 export const walletParams = closedObject({ wallet_id: idSchema('wal', 'The id of the wallet that sends.') })
 
 export const transactionParams = closedObject({
   wallet_id: idSchema('wal', 'The id of the wallet that sends.'),
   transaction_id: idSchema('tx', 'The id of the transaction.'),
-})
-
-export const validUntilSchema = Type.String({
-  format: 'date-time',
-  description: 'The transaction is not signed after this time. It fails with the code `expired` instead.',
-  examples: ['2030-01-31T12:00:00.000Z'],
 })
 
 export const transferFields = {
@@ -68,9 +52,7 @@ export const transferFields = {
     examples: ['ETH'],
   }),
   gas_priority: Type.Optional(gasPrioritySchema),
-  reference_id: Type.Optional(referenceSchema),
-  memo: Type.Optional(memoSchema),
-  valid_until: Type.Optional(validUntilSchema),
+  ...callerSchemas,
 }
 
 export const transferBody = closedObject(transferFields)
@@ -136,8 +118,6 @@ export const acceptedFields = {
 
 /** The fields of the response to a request, and the detailed state. */
 export const acceptedSchema = named('AcceptedTransfer', Type.Object(acceptedFields))
-
-export const referenceView = nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] }))
 
 export function transactionSchema() {
   return named(
@@ -207,9 +187,7 @@ export function transactionSchema() {
           },
         ),
       ),
-      reference_id: referenceView,
-      memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
-      valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
+      ...callerViewSchemas,
       estimated_completion_time: completionSchema,
       created_at: instant('When the transaction was requested.'),
       updated_at: instant('When the transaction last changed.'),

@@ -1,4 +1,5 @@
 /** The row of a transaction in the read model, and what views read of it. */
+import { CALLER_COLUMNS } from '../core/caller-fields.ts'
 import type { SubjectType, TransactionType } from '../core/registry.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { Failure, RecordedLogs } from './events.ts'
@@ -49,9 +50,7 @@ export const VIEW_COLUMNS = [
   'block_number',
   'failure',
   'history',
-  'reference_id',
-  'memo',
-  'valid_until',
+  ...CALLER_COLUMNS,
   'estimated_completion_at',
   'created_at',
   'updated_at',

@@ -2,6 +2,7 @@
 
 import type { Static } from '@sinclair/typebox'
 import type { ApiPart, RouteContext } from '../api-context.ts'
+import { callerFieldsOf } from '../core/caller-fields.ts'
 import { TRANSFERS_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
@@ -154,29 +155,21 @@ function toTransfer(walletId: string, body: Static<typeof transferBody>): Transf
     amount: body.amount,
     asset: body.asset,
     gasPriority: body.gas_priority ?? 'medium',
-    referenceId: body.reference_id ?? null,
-    memo: body.memo ?? null,
-    validUntil: toInstant(body.valid_until),
+    ...callerFieldsOf(body),
   }
 }
 
 function toBatch(walletId: string, body: Static<typeof transfersBody>): BatchRequest {
   return {
     walletId,
-    items: body.items.map(({ to, amount, asset, gas_priority, reference_id, memo, valid_until }) => ({
+    items: body.items.map(({ to, amount, asset, gas_priority, ...own }) => ({
       to,
       amount,
       asset,
       gasPriority: gas_priority ?? null,
-      referenceId: reference_id ?? null,
-      memo: memo ?? null,
-      validUntil: toInstant(valid_until),
+      ...callerFieldsOf(own),
     })),
     gasPriority: body.gas_priority ?? 'medium',
-    validUntil: toInstant(body.valid_until),
+    validUntil: callerFieldsOf(body).validUntil,
   }
-}
-
-function toInstant(time: string | undefined): string | null {
-  return time === undefined ? null : new Date(time).toISOString()
 }

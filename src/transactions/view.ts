@@ -5,6 +5,7 @@ import { parseRecorded } from '../chain/abi-fragment.ts'
 import { decodeLog } from '../chain/abi-logs.ts'
 import { toChecksumAddress } from '../chain/address.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { callerViews } from '../core/caller-fields.ts'
 import { toIso } from '../core/instants.ts'
 import { formatAmount } from '../core/money.ts'
 import { isUnlimited, type Spend } from '../core/spends.ts'
@@ -69,9 +70,7 @@ export function toView(
     depends_on: row.depends_on,
     subject:
       row.subject_type === null || row.subject_id === null ? null : { type: row.subject_type, id: row.subject_id },
-    reference_id: row.reference_id,
-    memo: row.memo,
-    valid_until: row.valid_until === null ? null : toIso(row.valid_until),
+    ...callerViews(row),
     estimated_completion_time: toIso(row.estimated_completion_at),
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),

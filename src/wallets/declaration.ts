@@ -80,6 +80,40 @@ export const wallets = {
   tags: {
     Wallets: { description: 'Create wallets, watch addresses and read balances.', place: 10 },
   },
+  quotas: {
+    wallets: {
+      kind: 'counted',
+      place: 10,
+      // A wallet is a few rows and costs nothing while idle: an exchange with a deposit address for each customer fits.
+      default: 100_000,
+      description: 'Maximum number of hd and mpc wallets of a tenant, including archived ones',
+      counted: 'wallets, including archived ones',
+      remedy: 'Use or restore an existing wallet',
+      retryAfterSeconds: null,
+    },
+    watched_addresses: {
+      kind: 'counted',
+      place: 20,
+      // Fewer than wallets: watching costs the tenant nothing, and the follower reads each active address at each block.
+      default: 10_000,
+      description: 'Maximum number of watched addresses of a tenant, including archived ones',
+      counted: 'watched addresses, including archived ones',
+      remedy: 'Restore an archived wallet',
+      retryAfterSeconds: null,
+    },
+    ceremonies: {
+      kind: 'counted',
+      place: 70,
+      // Of every capability that asks signers for something.
+      // Each takes tens of milliseconds of a signer, more with mpc parties: a thousand finish within a minute or two.
+      default: 1_000,
+      description:
+        'Maximum number of unfinished wallets, share refreshes, signatures (of messages, typed data, vouchers) and exports of a tenant, in total',
+      counted: 'unfinished wallets, share refreshes, signatures and exports',
+      remedy: 'Wait until some of them are finished',
+      retryAfterSeconds: 1,
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -112,6 +112,18 @@ export const webhooks = {
   tags: {
     Webhooks: { description: 'Have events sent to your URL, signed and in order for each resource.', place: 90 },
   },
+  quotas: {
+    webhooks: {
+      kind: 'counted',
+      place: 40,
+      // Each event is sent once for each webhook that wants it.
+      default: 50,
+      description: 'Maximum number of webhooks of a tenant',
+      counted: 'webhooks',
+      remedy: 'Delete one',
+      retryAfterSeconds: null,
+    },
+  },
 } as const satisfies Declaration
 
 declare module '../core/registry.ts' {

@@ -172,6 +172,7 @@ t.test(
     const { quotas } = composeQuotas({
       ...log,
       config,
+      catalogue: DECLARED,
       metrics: createMetrics('test', DECLARED.metrics),
       findReplay: async () => null,
     })

@@ -4,7 +4,8 @@
  */
 import t, { type Test } from 'tap'
 import { usageCounts } from '../../src/compose/capabilities.ts'
-import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
+import type { CountedQuota } from '../../src/core/registry.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
 import { markReplayed } from '../../src/http/idempotency.ts'
 import type { Routes } from '../../src/http/request.ts'
 import type { TenantQuotas } from '../../src/http/tenant-quotas.ts'
@@ -184,7 +185,10 @@ t.test('a quota counts what exists and is unfinished, of one tenant', async (t) 
   const fail = { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW } as const
   await log.execute(transactionAggregate, 'tx_acme_1', fail, { metadata: ACME })
   await pool.query(OPEN_CEREMONIES)
-  const used = await Promise.all(COUNTED_QUOTAS.map(async (quota) => [quota, await count('acme', quota)]))
+  const counted = Object.entries(CATALOGUE.quotas).flatMap(([quota, { kind }]) =>
+    kind === 'counted' ? [quota as CountedQuota] : [],
+  )
+  const used = await Promise.all(counted.map(async (quota) => [quota, await count('acme', quota)]))
   t.strictSame(Object.fromEntries(used), {
     wallets: 1,
     watched_addresses: 0,

@@ -1,7 +1,7 @@
 /** An application for tests: all own code is real; keys are in memory and log lines in an array. */
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
-import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
+import type { QuotaLimits } from '../../src/core/quotas.ts'
 import { grantsBefore } from '../../src/core/scopes.ts'
 import { CATALOGUE, ID_PREFIXES } from '../../src/declarations.ts'
 import { buildApp, type HttpSettings } from '../../src/http/app.ts'
@@ -150,8 +150,9 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
   }
 }
 
-const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, 0])) as QuotaLimits
+const NO_LIMITS = Object.fromEntries(Object.keys(CATALOGUE.quotas).map((quota) => [quota, 0])) as QuotaLimits
 export const WITHOUT_QUOTAS: TenantQuotas = {
+  declared: CATALOGUE.quotas,
   limitsOf: () => NO_LIMITS,
   admit: () => ({ admitted: true, settle: () => undefined }),
   findReplay: async () => null,

@@ -6,7 +6,7 @@ import t from 'tap'
 import { CATALOGUE } from '../../src/declarations.ts'
 import { errorCodes } from '../../src/http/error-codes.ts'
 
-const ERROR_CODES = errorCodes(CATALOGUE.errors)
+const ERROR_CODES = errorCodes(CATALOGUE)
 
 /** Code that throws or builds an error item, up to its code. */
 const SOURCES = [

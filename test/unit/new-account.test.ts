@@ -1,4 +1,5 @@
 /** A refusal names its cause: that the recipient is new, and what its account costs. */
+import '../../src/declarations.ts'
 import t from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { InsufficientFunds } from '../../src/core/errors.ts'

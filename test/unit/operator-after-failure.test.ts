@@ -1,4 +1,5 @@
 /** The next step that `explain` names after each failure. */
+import '../../src/compose/capabilities.ts'
 import t from 'tap'
 import { afterFailure } from '../../src/operator/explain/after-failure.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'

@@ -100,7 +100,14 @@ t.test('the order of an allowance is read before the allowance, which a swap tha
   const request = (asked: string[], isOpen: boolean) =>
     requestSwap(
       contextOf(asked, isOpen),
-      { walletId: 'wal_1', quote: { quoteId: QUOTE.quoteId }, gasPriority: 'medium', referenceId: null, memo: null },
+      {
+        walletId: 'wal_1',
+        quote: { quoteId: QUOTE.quoteId },
+        gasPriority: 'medium',
+        referenceId: null,
+        memo: null,
+        validUntil: null,
+      },
       { tenantId: 'acme', actor: 'test' },
       'mainnet',
     )
@@ -121,6 +128,7 @@ t.test('a quote of an exchange that is not configured any more is not used', asy
     gasPriority: 'medium',
     referenceId: null,
     memo: null,
+    validUntil: null,
   } as const
   await t.rejects(requestSwap(ctx, order, { tenantId: 'acme', actor: 'test' }, 'mainnet'), {
     code: 'quote_expired',

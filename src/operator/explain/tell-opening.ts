@@ -1,6 +1,7 @@
 /** The opening of a history: the request, its caller, and the state it was accepted on. Pure. */
 
 import { nativeAsset } from '../../core/assets.ts'
+import { namedCallerFields } from '../../core/caller-fields.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import type { Intent, Quote } from '../../transactions/intent.ts'
@@ -19,9 +20,7 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
     ['request id', correlationId],
     ['idempotency key', idempotency?.key],
     ['trace', traceparent],
-    ['reference', intent.referenceId],
-    ['memo', intent.memo],
-    ['valid until', intent.validUntil],
+    ...namedCallerFields(intent),
     ['serves', intent.subject === null ? null : `${intent.subject.type} ${intent.subject.id}`],
     ['depends on', intent.dependsOn],
     ...explainParts(intent, ({ accepted }, part, name) => [name, accepted(intent, part)] as const),

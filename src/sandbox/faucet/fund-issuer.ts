@@ -2,6 +2,7 @@
 
 import { BALANCES } from '../../balances/sql.ts'
 import { nativeAsset } from '../../core/assets.ts'
+import { NO_CALLER_FIELDS } from '../../core/caller-fields.ts'
 import { NotFound, Unavailable } from '../../core/errors.ts'
 import { createWaitUntil } from '../../event-log/wait-until.ts'
 import type { Issuer } from '../../nft/nft-context.ts'
@@ -46,9 +47,9 @@ export function createFundIssuer(ctx: SendContext): (issuer: Issuer) => Promise<
       amount: AMOUNT,
       asset: symbol,
       gasPriority: 'medium',
+      ...NO_CALLER_FIELDS,
     } as const
-    const notes = { referenceId: null, memo: null, validUntil: null }
-    await requestTransfer(ctx, { ...gift, ...notes }, { tenantId: FAUCET_TENANT, actor: 'worker:api' }, 'mainnet')
+    await requestTransfer(ctx, gift, { tenantId: FAUCET_TENANT, actor: 'worker:api' }, 'mainnet')
     if ((await untilFunded(account, WAIT_MS)) !== null) return
     throw new Unavailable('faucet_slow', `The faucet did not pay ${address} in time: try again.`)
   }

@@ -1,6 +1,8 @@
 /** `POST /v1/sandbox/faucet`: test funds for the local chains. The route exists in the sandbox only. */
+
 import { Type } from '@sinclair/typebox'
 import { parseRecipient } from '../../chain/address.ts'
+import { NO_CALLER_FIELDS } from '../../core/caller-fields.ts'
 import { Unavailable } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import { NATIVE_SYMBOL } from '../../core/networks.ts'
@@ -16,7 +18,7 @@ import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 const MINED_WAIT_MS = 15_000
 const DEFAULT_AMOUNT = '10'
 /** Default fields of a payment. */
-const PLAIN = { gasPriority: 'medium', referenceId: null, memo: null, validUntil: null } as const
+const PLAIN = { gasPriority: 'medium', ...NO_CALLER_FIELDS } as const
 
 const faucet = {
   tags: ['Sandbox'],
