@@ -10,7 +10,7 @@ const CAPABILITY_TYPES = '^src/(capability|context|api-context)\\.ts$'
 /** The framework of settings, and the type of the configuration. */
 const CONFIG = '^src/config(/|\\.ts$)'
 /** The settings that a capability declares. */
-const SETTINGS = `^src/(?!(?:${KERNEL}|config)/)([^/]+)/settings\\.ts$`
+const SETTINGS = `^src/(?!(?:${KERNEL}|config)/)([^/]+)/[a-z-]*settings\\.ts$`
 /** What settings may know of chains. */
 const CHAIN_FACTS = '^src/chain/(address|public-networks|settings)\\.ts$'
 /** Folders that are neither kernel nor capability. Every other folder of src/ is a capability. */
@@ -157,7 +157,7 @@ export default {
       comment: 'Settings of capabilities are read before any part exists too.',
       severity: 'error',
       from: { path: SETTINGS },
-      to: { path: '^src/', pathNot: ['^src/core/', CONFIG, CHAIN_FACTS] },
+      to: { path: '^src/', pathNot: ['^src/core/', CONFIG, CHAIN_FACTS, '^src/$1/[a-z-]+-settings\\.ts$'] },
     },
     {
       name: 'config-is-for-settings',

@@ -1,15 +1,15 @@
 /**
  * The house: the layers of the folders of src, the arrows between them, and who names a capability. `npm run check:layers`
- * prints the figures, and fails where the picture in docs/architecture.md is out of date, a folder has no layer, or an arrow
- * goes upwards. `npm run house` writes the picture.
+ * prints the figures, and fails where the picture in docs/architecture.md is out of date, a folder has no layer, or an arrow goes
+ * upwards. `npm run house` writes the picture.
  *
  * A room is a folder of src, a file beside the folders, or workers. An arrow is a pair of rooms of which one imports the other,
  * types included. It goes upwards if the imported room is in a higher layer.
  *
  * A file names a capability if one of its identifiers, strings or regular expressions has a word of NAMES; import paths are
  * strings, so an import counts. Comments do not count. `signature` is a word of cryptography too: of signatures count imports of
- * the folder, and its scopes, events and ids. Files of NOT_SWAPS swap something else. Looked at are TypeScript and JavaScript of src, workers and scripts, the Prisma
- * schema and the compose file, without what a build makes and without this file.
+ * the folder, and its scopes, events and ids. Files of NOT_SWAPS swap something else. Looked at are TypeScript and JavaScript of
+ * src, workers and scripts, the Prisma schema and the compose file, without what a build makes and without this file.
  *
  *   node scripts/house.mjs [--check] [--files]     with --files, the files that name each capability too
  */
@@ -156,8 +156,8 @@ function check(arrows) {
   const { upwards } = createHouse(arrows)
   print('arrows between folders', arrows.length)
   print('  of them upwards', upwards.length)
-  for (const { from, to } of upwards) console.log(`    ${from} → ${to}`)
-  if (upwards.length > 0) fail('No arrow may go upwards: remove those of `node scripts/house.mjs --files`.')
+  for (const { from, to } of upwards)
+    fail(`${from} imports ${to}, which is in a higher layer (LAYERS in scripts/house.mjs): hand it what it needs.`)
   const page = readFileSync(root + PAGE, 'utf8')
   if (page !== withPicture(page, pictureOf(arrows))) fail(`The picture in ${PAGE} is out of date: run npm run house.`)
   const paths = filesBelow(root, ['src', 'workers', 'scripts', 'prisma/schema.prisma', 'docker-compose.yml'])

@@ -112,8 +112,7 @@ function createChainClient(settings: ChainSettings, options: Parameters<typeof c
     head: client.head,
   })
   const { agreed } = client
-  const relays =
-    settings.swapRpcUrls === undefined ? null : createRelays(settings.swapRpcUrls, { ...shared, timeoutMs })
+  const relays = settings.relayUrls === undefined ? null : createRelays(settings.relayUrls, { ...shared, timeoutMs })
   return {
     settings,
     client,

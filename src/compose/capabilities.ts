@@ -1,4 +1,5 @@
 /** Every capability, and what the processes iterate over. A new capability is one line here and one in `declarations.ts`. */
+
 import { access } from '../access/capability.ts'
 import { activity } from '../activity/capability.ts'
 import { assets } from '../assets/capability.ts'
@@ -19,6 +20,7 @@ import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
 import { policies } from '../policies/capability.ts'
+import type { KnownChain } from '../policies/facts.ts'
 import type { PastSource } from '../policies/past.ts'
 import type { JudgedKinds } from '../policies/transaction-intents.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
@@ -27,7 +29,6 @@ import { requests } from '../requests/capability.ts'
 import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
-import { swapSpenders } from '../swaps/swap-target.ts'
 import { transactions } from '../transactions/capability.ts'
 import type { RulesOfKinds } from '../transactions/kind-rules.ts'
 import { nameParts } from '../transactions/parts.ts'
@@ -100,13 +101,18 @@ export const JUDGED_KINDS: JudgedKinds = Object.assign({}, ...CAPABILITIES.map((
 /** What the log must have of what parties sign, beside transactions, by its kind. */
 export const COVERS: Readonly<Record<string, Covers>> = Object.assign({}, ...CAPABILITIES.map(({ covers }) => covers))
 
+/** Contracts of the settings of a chain that transactions may let take what they sell. */
+export function spendersOf(chain: KnownChain): readonly string[] {
+  return CAPABILITIES.flatMap(({ spenders }) => spenders?.(chain) ?? [])
+}
+
 /** What events say of the past, for policies. */
 export const PAST: PastSource = {
   kinds: JUDGED_KINDS,
   standing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.standing)),
   passing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.passing)),
   schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
-  swapSpenders,
+  spendersOf,
 }
 
 /** What counts towards a quota. */

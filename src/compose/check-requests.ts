@@ -15,12 +15,12 @@ import { type CheckRequests, type CountedSpends, checkRequests } from '../polici
 import { createLogClock, type LogClock } from '../policies/log-clock.ts'
 import type { Changes, LogFacts } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
-import { swapSpenders } from '../swaps/swap-target.ts'
 import type { AssetRef } from '../transactions/intent.ts'
 import { readBuckets } from '../transactions/read-spent.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { WalletEvent } from '../wallets/events.ts'
 import { WALLETS } from '../wallets/sql.ts'
+import { spendersOf } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /**
@@ -99,8 +99,9 @@ function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
       )
       return changesOf(found)
     },
-    isSwapSpender(chainId, address) {
-      const spenders = swapSpenders(chains.byChainId(chainId)?.settings.swaps)
+    isOwnSpender(chainId, address) {
+      const chain = chains.byChainId(chainId)
+      const spenders = chain === undefined ? [] : spendersOf(chain.settings)
       return spenders.some((spender) => spender.toLowerCase() === address)
     },
   }

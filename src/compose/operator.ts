@@ -93,7 +93,7 @@ function operatorChains({ chains }: Kernel): OperatorContext['chains'] {
     client: agreed,
     capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
     urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
-    relaySetting: settings.swapRpcUrls === undefined ? null : `${settingPrefix(settings)}SWAP_RPC_URLS`,
+    relaySetting: settings.relayUrls === undefined ? null : `${settingPrefix(settings)}SWAP_RPC_URLS`,
   }))
 }
 

@@ -14,10 +14,9 @@ import { createJudge, type ShadowVerdict } from '../policies/judge.ts'
 import type { FactSources } from '../policies/judged-now.ts'
 import { createPoliciesInForce } from '../policies/policies-in-force.ts'
 import { createCountRefusal, createDenialReports } from '../policies/report-denials.ts'
-import { swapSpenders } from '../swaps/swap-target.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
-import { JUDGED_KINDS } from './capabilities.ts'
+import { JUDGED_KINDS, spendersOf } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /** Facts of a second ago; of tags, the append finds a change since. */
@@ -73,8 +72,8 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
     },
     ownAmong: createOwnAmong({ pool, chains }),
     collectionsAmong: (...asked) => collectionsAmong(pool, ...asked),
-    isSwapSpender(chainId, address) {
-      const known = spenders.get(chainId) ?? lowerSet(swapSpenders(chainOf(chainId).settings.swaps))
+    isOwnSpender(chainId, address) {
+      const known = spenders.get(chainId) ?? lowerSet(spendersOf(chainOf(chainId).settings))
       spenders.set(chainId, known)
       return known.has(address)
     },

@@ -254,5 +254,6 @@ export const PROCESS_LIST: readonly ({ readonly kind: ProcessKind } & ProcessDec
 
 /** What is declared of the process of a name; undefined for commands, and for other programs. */
 export function processNamed(name: string): (typeof PROCESS_LIST)[number] | undefined {
-  return PROCESS_LIST.find(({ kind, numbered }) => kind === (numbered ? name.replace(/-\d+$/, '') : name))
+  const kindOfNumbered = /^(.+)-\d+$/.exec(name)?.[1]
+  return PROCESS_LIST.find(({ kind, numbered }) => kind === (numbered ? kindOfNumbered : name))
 }

@@ -123,7 +123,7 @@ async function countedProblem(
 function movesNothing({ judge }: RecordedRequest): boolean {
   const nothing = { tags: [], priceOf: () => null, tokenOf: () => null, isOwn: () => false, isCollection: () => false }
   try {
-    return judge({ ...nothing, isSwapSpender: () => false, actor: '' }).intents.length === 0
+    return judge({ ...nothing, isOwnSpender: () => false, actor: '' }).intents.length === 0
   } catch {
     return false
   }
@@ -185,7 +185,7 @@ async function gatherFacts(
   const common = {
     actor,
     priceOf: (assetId: string) => policy?.prices?.find((price) => price.assetId === assetId) ?? null,
-    isSwapSpender: sources.isSwapSpender,
+    isOwnSpender: sources.isOwnSpender,
   }
   try {
     judge({

@@ -1,4 +1,5 @@
 /** What is known beside an event when it is judged, and what follows from it. Pure. */
+import type { ChainSettings } from '../chain/settings.ts'
 import type { AssetRef } from '../transactions/intent.ts'
 import { ANYTHING, type Any, keyOf, type Moved, type Price } from './intent.ts'
 
@@ -16,8 +17,8 @@ export type Facts = {
   readonly isOwn: (address: string) => boolean
   /** Whether a contract, in lower case, is a collection that this service deployed. */
   readonly isCollection: (chainId: number, contract: string) => boolean
-  /** Whether swaps of this installation may let a contract, in lower case, take what they sell. */
-  readonly isSwapSpender: (chainId: number, address: string) => boolean
+  /** Whether what this installation sends may let a contract, in lower case, take what it sells: an exchange of its settings. */
+  readonly isOwnSpender: (chainId: number, address: string) => boolean
 }
 
 /** @param amount base units */
@@ -31,4 +32,14 @@ export function tokenMoved(chainId: number, contract: string, amount: bigint | A
   const known = facts.tokenOf(chainId, contract)
   if (known !== null) return { ...movedOf(chainId, known, 0n, facts), amount }
   return { ...ANYTHING, key: keyOf(chainId, contract), amount }
+}
+
+/** What policies know of a chain from the settings. */
+export type KnownChain = Pick<ChainSettings, 'chainId' | 'tokens'> & Partial<ChainSettings>
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** Contracts of the settings of a chain that its transactions may let take what they sell. */
+    readonly spenders?: (chain: KnownChain) => readonly string[]
+  }
 }

@@ -17,7 +17,7 @@ export type FactSources = {
     chainId: number,
     contracts: readonly string[],
   ) => Promise<ReadonlySet<string>>
-  readonly isSwapSpender: Facts['isSwapSpender']
+  readonly isOwnSpender: Facts['isOwnSpender']
 }
 
 export type KnownAssets = {
@@ -58,7 +58,7 @@ export async function judgedNow(
     tokenOf: (_chainId, contract) => tokenOf(contract),
     isOwn: (address) => asked.own && own.has(address),
     isCollection: (_chainId, contract) => collections.has(contract),
-    isSwapSpender: sources.isSwapSpender,
+    isOwnSpender: sources.isOwnSpender,
   }
   for (;;) {
     const request = read(facts)

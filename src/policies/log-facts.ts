@@ -17,7 +17,7 @@ export type LogFacts = {
   readonly isOwn: (owner: Owner, address: string) => Promise<Changes<boolean>>
   readonly isCollection: (tenantId: string, chainId: number, contract: string) => Promise<Changes<boolean>>
   /** By the settings of this process. */
-  readonly isSwapSpender: Facts['isSwapSpender']
+  readonly isOwnSpender: Facts['isOwnSpender']
 }
 
 /** The place of a request; without changes since `before` (ISO 8601), if that is there. */

@@ -2,11 +2,10 @@
  * What was known of a tenant at each time of the past, event by event in the order of the log: with it requests of the past are judged
  * as they would have been then. Memory grows with wallets, tokens and collections, not with requests. Pure.
  */
-import type { ChainSettings } from '../chain/settings.ts'
 import { tokenAsset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
 import type { AssetRef } from '../transactions/intent.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, KnownChain } from './facts.ts'
 import type { Price } from './intent.ts'
 
 /** What an event says that requests are judged by later. Addresses as they are recorded. */
@@ -39,8 +38,8 @@ export type PastFacts = {
 
 /** @param chains as they are configured now: their tokens and exchanges count as known at all times */
 export function createPastFacts(
-  chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[],
-  swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[],
+  chains: readonly KnownChain[],
+  spendersOf: (chain: KnownChain) => readonly string[],
 ): PastFacts {
   const wallets = new Map<string, PastWallet>()
   const addresses = new Set<string>()
@@ -56,9 +55,7 @@ export function createPastFacts(
       ),
     ),
   )
-  const spenders = new Set(
-    chains.flatMap(({ chainId, swaps }) => swapSpenders(swaps).map((spender) => keyOf(chainId, spender))),
-  )
+  const spenders = new Set(chains.flatMap((chain) => spendersOf(chain).map((spender) => keyOf(chain.chainId, spender))))
 
   function learnToken(key: string, asset: AssetRef | null): void {
     if (asset === null) registered.delete(key)
@@ -70,7 +67,7 @@ export function createPastFacts(
       configured.get(keyOf(chainId, contract)) ?? registered.get(keyOf(chainId, contract)) ?? null,
     isOwn: (address) => addresses.has(address),
     isCollection: (chainId, contract) => collections.has(keyOf(chainId, contract)),
-    isSwapSpender: (chainId, address) => spenders.has(keyOf(chainId, address)),
+    isOwnSpender: (chainId, address) => spenders.has(keyOf(chainId, address)),
   }
   return {
     facts,

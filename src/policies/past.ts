@@ -3,7 +3,6 @@
  * after another in the order of the log, as `past-facts.ts`. Pure.
  */
 
-import type { ChainSettings } from '../chain/settings.ts'
 import { mapValues } from '../core/map-values.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Recorded } from '../core/recorded.ts'
@@ -19,7 +18,7 @@ import { kindsOfTransactions, opens } from '../transactions/kinds.ts'
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { FoundSpend } from './events.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, KnownChain } from './facts.ts'
 import type { Judged, Price } from './intent.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
 import {
@@ -65,8 +64,8 @@ export type PastSource = Required<PastWords> & {
   /** Of each category of streams. */
   readonly schemas: ReadonlyMap<string, EventSchemas<string>>
   readonly kinds: JudgedKinds
-  /** Contracts that a swap may let take the sold token. */
-  readonly swapSpenders: (swaps: ChainSettings['swaps']) => readonly string[]
+  /** Contracts of the settings that transactions may let take what they sell. */
+  readonly spendersOf: (chain: KnownChain) => readonly string[]
 }
 
 export type PastStep =
@@ -117,12 +116,12 @@ export function createPast(
   }: {
     readonly source: PastSource
     /** As they are configured now. */
-    readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
+    readonly chains: readonly KnownChain[]
     /** Whether a price counts however old it is. What is to be counted, and not refused, is better counted by an old price than not at all. */
     readonly isAnyPrice: boolean
   },
 ): Past {
-  const known = createPastFacts(chains, source.swapSpenders)
+  const known = createPastFacts(chains, source.spendersOf)
   const readers: PastReaders = { ...source.standing, ...source.passing }
 
   /** Prices are those that the event records, or those that were known by then. */

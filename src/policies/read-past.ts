@@ -2,8 +2,8 @@
  * Reads the past of a tenant from the log in pages, once, in its order: what stood before the part that is read, and then every request
  * and outcome of it.
  */
+
 import { performance } from 'node:perf_hooks'
-import type { ChainSettings } from '../chain/settings.ts'
 import type { Context } from '../context.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import {
@@ -15,12 +15,13 @@ import {
   readTenantDataOfTypes,
 } from '../event-log/read-tenant-data.ts'
 import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
+import type { KnownChain } from './facts.ts'
 import { createPast, type Past, type PastSource, type PastStep, pastTypes } from './past.ts'
 
 /** What the past of a tenant is read with. */
 export type PastContext = Pick<Context, 'pool'> & {
   readonly source: PastSource
-  readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
+  readonly chains: readonly KnownChain[]
 }
 
 /** Events that one statement looks at: few enough that other requests of the process have their turn between. */

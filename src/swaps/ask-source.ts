@@ -4,11 +4,11 @@
  */
 
 import type { RpcReader } from '../chain/json-rpc.ts'
-import type { SourceSettings } from '../chain/settings.ts'
 import type { Asset } from '../core/assets.ts'
 import { BursarError } from '../core/errors.ts'
 import { EXECUTOR_ADDRESS } from './contracts/guard.ts'
 import type { SwapTerms } from './events.ts'
+import type { SourceSettings } from './exchange-settings.ts'
 import type { FoundRoutes } from './find-route.ts'
 import { judgeOffer } from './judge-offer.ts'
 import type { QuoteSource, SourceAnswer, SourceOffer } from './quote-source.ts'

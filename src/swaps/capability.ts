@@ -7,12 +7,14 @@ import { swapIntents } from './intents.ts'
 import { swapKinds } from './opening-rules.ts'
 import { swapPart } from './part-published.ts'
 import { amountsOf, placeOf } from './route.ts'
+import { swapSpenders } from './swap-target.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
   judges: swapIntents,
   kinds: swapKinds,
   parts: { swap: swapPart },
+  spenders: ({ swaps }) => swapSpenders(swaps),
   place: 40,
   routes: async () => (await import('./swap-routes.ts')).swapApi,
   explains: [

@@ -45,7 +45,7 @@ const MOST_BPS = 1_000_000_000n
 function approvalIntents(data: OpeningIntent, facts: Facts): readonly Intent[] {
   return callIntents(data, ['swap'], facts).map((intent) => {
     const { spender, actions, moves } = intent
-    const isOfSwap = (spender === null || facts.isSwapSpender(data.chainId, spender)) && moves?.amount !== ANY
+    const isOfSwap = (spender === null || facts.isOwnSpender(data.chainId, spender)) && moves?.amount !== ANY
     return actions.includes('approve') && isOfSwap
       ? { ...intent, actions: ['swap'], recipient: null, moves: null }
       : intent

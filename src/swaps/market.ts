@@ -1,7 +1,7 @@
 /** What a chain offers for swaps: its exchanges, the wrapped native token, and tokens that routes may pass through. */
 import type { GasRules } from '../chain/forks.ts'
-import type { VenueSettings } from '../chain/settings.ts'
 import type { AmountType } from './events.ts'
+import type { VenueSettings } from './exchange-settings.ts'
 
 /** An exchange whose contracts were checked on chain. */
 export type Venue = VenueSettings & {

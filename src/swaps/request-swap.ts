@@ -48,7 +48,7 @@ export type SwapContext = PrepareContext &
     readonly accept: Accept
     readonly chainOf: (chainId: number) => {
       readonly foreign: RpcReader
-      readonly settings: Pick<ChainSettings, 'swaps' | 'swapRpcUrls'>
+      readonly settings: Pick<ChainSettings, 'swaps' | 'relayUrls'>
     }
     /** Counts its outcomes. */
     readonly quoteSwap: QuoteSwap
@@ -156,8 +156,8 @@ type Accepting = {
 async function record(ctx: SwapContext, accepting: Accepting, append: AppendPrepared) {
   const { metadata, sender, quote, confirmed, sequence } = accepting
   const swapId = ctx.newId('swap')
-  const { swapRpcUrls } = ctx.chainOf(sender.chainId).settings
-  const relays = swapRpcUrls === undefined ? null : relayHosts(swapRpcUrls)
+  const { relayUrls } = ctx.chainOf(sender.chainId).settings
+  const relays = relayUrls === undefined ? null : relayHosts(relayUrls)
   const { approvals, swap } = await prepareSwapCalls(ctx, { swapId, relays, ...accepting })
   const recorded: Swap = {
     tenantId: metadata.tenantId,

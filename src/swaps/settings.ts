@@ -4,12 +4,18 @@
  */
 import { Type } from '@sinclair/typebox'
 import { parseAddress } from '../chain/address.ts'
-import { PUBLIC_CONTRACTS, USUAL_TIERS } from '../chain/public-networks.ts'
-import type { ChainSettings, SourceSettings, SwapSettings, VenueSettings } from '../chain/settings.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import { type ConfiguredChain, declareSettings } from '../config/declare-settings.ts'
 import { ruleOf } from '../config/read-setting.ts'
 import { list, milliseconds, text } from '../config/schema-kinds.ts'
 import { ValidationFailed } from '../core/errors.ts'
+import {
+  PUBLIC_EXCHANGES,
+  type SourceSettings,
+  type SwapSettings,
+  USUAL_TIERS,
+  type VenueSettings,
+} from './exchange-settings.ts'
 
 const ADDRESS = '0x[0-9a-fA-F]{40}'
 /** A fee tier of Uniswap V3 is a uint24, in millionths. */
@@ -116,7 +122,7 @@ type SwapInput = SourceInput & {
  * @throws ValidationFailed for an address with a wrong checksum, a name that is used twice, or a missing WRAPPED_NATIVE
  */
 function venuesOf(input: SwapInput, { prefix, isPublic, environment, network }: ConfiguredChain): SwapSettings | null {
-  const known = isPublic ? PUBLIC_CONTRACTS[environment][network].swaps : undefined
+  const known = isPublic ? PUBLIC_EXCHANGES[environment][network] : undefined
   const setting = `${prefix}SWAP_VENUES`
   if (input.SWAP_VENUES?.includes('none')) {
     if (input.SWAP_VENUES.length === 1) return null
@@ -203,7 +209,7 @@ export const swapSettings = {
       const swaps = venuesOf(values, chain)
       return {
         ...(swaps === null ? {} : { swaps }),
-        ...(values.SWAP_RPC_URLS === undefined ? {} : { swapRpcUrls: values.SWAP_RPC_URLS }),
+        ...(values.SWAP_RPC_URLS === undefined ? {} : { relayUrls: values.SWAP_RPC_URLS }),
       }
     },
   }),
@@ -220,5 +226,12 @@ declare module '../config.ts' {
     readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number; readonly requireFeeds: boolean }
     /** Where hosted quotes come from; null for none. */
     readonly swapSource: SourceConfig | null
+  }
+}
+
+declare module '../chain/settings.ts' {
+  interface CapabilityChainSettings {
+    /** Absent where swaps are not configured. */
+    readonly swaps?: SwapSettings
   }
 }

@@ -3,10 +3,11 @@
  * its own: no quote, and no process that accepts swaps, decides where the money goes. Pure.
  */
 import { approvedSpender } from '../chain/erc20.ts'
-import type { ChainSettings, SwapSettings } from '../chain/settings.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
 import { GUARD_ADDRESS } from './contracts/guard.ts'
+import type { SwapSettings } from './exchange-settings.ts'
 import { guardedSwapProblem } from './guarded-swap.ts'
 import { routedSwapProblem } from './routed-swap.ts'
 

@@ -108,7 +108,7 @@ async function checked(bench: string, policy: CompiledPolicy | null, aim: number
       tokenOf: none,
       isOwn: none,
       isCollection: none,
-      isSwapSpender: () => false,
+      isOwnSpender: () => false,
     },
     ...{ counted: null, times: null },
   }

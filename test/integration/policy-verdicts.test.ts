@@ -41,7 +41,7 @@ const NOTHING_KNOWN = {
   assetsOf: async () => ({ tokenOf: () => null, priceOf: () => null }),
   ownAmong: async () => new Set<string>(),
   collectionsAmong: async () => new Set<string>(),
-  isSwapSpender: () => false,
+  isOwnSpender: () => false,
 }
 
 const judgedTransfer = (data: Intent, facts: Facts) =>

@@ -54,7 +54,7 @@ export function factsOf(more: Partial<Facts> = {}, at = NOON): Facts {
       chainId === 1 ? (ASSETS.find((asset) => asset.contract?.toLowerCase() === contract) ?? null) : null,
     isOwn: (address) => address === CAROL.toLowerCase(),
     isCollection: (_chainId, contract) => contract === COLLECTION.toLowerCase(),
-    isSwapSpender: (_chainId, address) => address === EXCHANGE.toLowerCase(),
+    isOwnSpender: (_chainId, address) => address === EXCHANGE.toLowerCase(),
     ...more,
   }
 }

@@ -1,10 +1,10 @@
 /** The settings of swaps: exchanges, the wrapped native token, and tokens that routes pass through. */
 import t from 'tap'
 import { parseAddress } from '../../src/chain/address.ts'
-import { PUBLIC_CONTRACTS } from '../../src/chain/public-networks.ts'
 import { loadConfig } from '../../src/compose/load-config.ts'
 import type { Environ } from '../../src/config.ts'
 import { ENVIRONMENTS, NETWORKS } from '../../src/core/networks.ts'
+import { PUBLIC_EXCHANGES } from '../../src/swaps/exchange-settings.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -105,14 +105,14 @@ t.test('public chains have exchanges, private ones and Amoy have none', (t) => {
   t.strictSame(problemsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: `none,two:v2:${ROUTER}` }), [
     'ETHEREUM_SWAP_VENUES must not name exchanges beside none',
   ])
-  t.equal(PUBLIC_CONTRACTS.testnet.polygon.swaps, undefined)
+  t.equal(PUBLIC_EXCHANGES.testnet.polygon, undefined)
   t.end()
 })
 
 t.test('each public address has its checksum, and each name stands once', (t) => {
   for (const environment of ENVIRONMENTS) {
     for (const network of NETWORKS) {
-      const { swaps } = PUBLIC_CONTRACTS[environment][network]
+      const swaps = PUBLIC_EXCHANGES[environment][network]
       if (swaps === undefined) continue
       const { venues, wrappedNative, hops } = swaps
       t.equal(new Set(venues.map(({ name }) => name)).size, venues.length)
@@ -124,7 +124,7 @@ t.test('each public address has its checksum, and each name stands once', (t) =>
 })
 
 t.test('private relays are read, and wrong ones stop the start without being shown', (t) => {
-  const relays = (env: Environ) => loadConfig({ ...PRIVATE, ...env }).chains[0]?.swapRpcUrls
+  const relays = (env: Environ) => loadConfig({ ...PRIVATE, ...env }).chains[0]?.relayUrls
   t.equal(relays({}), undefined)
   t.strictSame(relays({ ETHEREUM_SWAP_RPC_URLS: 'https://one.example/key, https://two.example' }), [
     'https://one.example/key',

@@ -38,7 +38,7 @@ t.test(
     const findOutside: FindOutside = async ({ observedAt, transferId }, most) =>
       all.filter((one) => one.observedAt > observedAt || one.transferId > transferId).slice(0, most)
     const pool = { query: async () => ({ rows: [] }) } as unknown as Pool
-    const source = { kinds: {}, standing: {}, passing: {}, schemas: new Map(), swapSpenders: () => [] }
+    const source = { kinds: {}, standing: {}, passing: {}, schemas: new Map(), spendersOf: () => [] }
     const count = createCountFound({ pool, source, chains: [], log, findOutside })
     await t.rejects(count(new AbortController().signal), /cannot be read/)
     t.strictSame(recorded, ['foundspend-globex_0000'])

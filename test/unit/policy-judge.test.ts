@@ -47,7 +47,7 @@ function judgeOf(active: CompiledPolicy | null, shadow: CompiledPolicy | null = 
       asked.push(`collections ${contracts.join(' ')}`)
       return new Set(contracts.filter((contract) => FACTS.isCollection(1, contract)))
     },
-    isSwapSpender: FACTS.isSwapSpender,
+    isOwnSpender: FACTS.isOwnSpender,
   }
   return { asked, judge: createJudge(ports) }
 }

@@ -60,7 +60,7 @@ const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 const ACTOR = `apikey:${KEY}`
 const PLACE = { ...OWNER, walletId: 'wal_1', network: 'ethereum', chainId: 1, requestedAt: NOON } as const
 const TAGS = ['hot']
-const known = factsOf({ tags: TAGS, isSwapSpender: () => false })
+const known = factsOf({ tags: TAGS, isOwnSpender: () => false })
 const NOW = new Date(NOON).toISOString()
 
 /** A request with its event, and how each of the three reads it. */
@@ -209,7 +209,7 @@ const judgeOf = (active: CompiledPolicy) =>
     assetsOf: async () => ({ tokenOf: (contract) => tokenOf(1, contract), priceOf: known.priceOf }),
     ownAmong: async (_owner, all) => new Set(all.filter((address) => known.isOwn(address))),
     collectionsAmong: async (_tenant, chainId, all) => new Set(all.filter((one) => known.isCollection(chainId, one))),
-    isSwapSpender: known.isSwapSpender,
+    isOwnSpender: known.isOwnSpender,
   })
 
 const since = <Value>(value: Value): Changes<Value> => [{ position: 1n, at: '2026-01-01T00:00:00.000Z', value }]
@@ -225,7 +225,7 @@ const signerOf = (active: CompiledPolicy): CheckRequests => {
       tokenOf: async (_tenant, chainId, contract) => since(tokenOf(chainId, contract)),
       isOwn: async (_owner, address) => since(known.isOwn(address)),
       isCollection: async (_tenant, chainId, contract) => since(known.isCollection(chainId, contract)),
-      isSwapSpender: known.isSwapSpender,
+      isOwnSpender: known.isOwnSpender,
     },
     ...{ counted: null, times: null },
   }

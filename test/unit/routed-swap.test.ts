@@ -1,9 +1,9 @@
 /** What signers and parties sign of a swap: call data that pays the wallet, within the bounds of its event. */
 import { Interface } from 'ethers/abi'
 import t from 'tap'
-import type { SwapSettings } from '../../src/chain/settings.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute, Route } from '../../src/swaps/events.ts'
+import type { SwapSettings } from '../../src/swaps/exchange-settings.ts'
 import type { SwapIntent } from '../../src/swaps/part.ts'
 import { amountsOf, mostIn } from '../../src/swaps/route.ts'
 import { routedSwapProblem } from '../../src/swaps/routed-swap.ts'
