@@ -20,10 +20,11 @@ export type FollowedChain = ChainKey & { readonly chainId: number }
 const ACTOR = 'chain-follower'
 
 /**
- * Decisions for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block.
+ * Decisions for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block. A token
+ * that cannot be read delays nothing: its balances are unchanged and read again later.
  *
  * @param blocks consecutive, oldest first
- * @param now ISO 8601 A token that cannot be read delays nothing: its balances are unchanged and read again later.
+ * @param now ISO 8601
  *
  * @throws Unavailable when no node answers. Their append may fail with StreamConflict: observe again
  */

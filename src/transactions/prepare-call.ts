@@ -109,7 +109,7 @@ export function intentOfCall(
     ...(request.isUnrehearsed === true ? { isUnrehearsed: true } : {}),
     ...(request.call === undefined ? {} : { call: request.call }),
     gasLimit,
-    uncounted: kind === 'NftTransferRequested' ? 'An NFT has no amount that they count.' : request.uncounted,
+    uncounted: request.uncounted,
     gasPriority: request.gasPriority ?? 'medium',
     dependsOn: request.dependsOn ?? null,
     subject,

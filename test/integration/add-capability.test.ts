@@ -1,5 +1,5 @@
 /**
- * A capability is its folder, one migration, and one line in each of two lists. The test adds one to a copy of the
+ * A capability is its folder, one migration, and one line in each of three lists. The test adds one to a copy of the
  * project in this way, and uses it from the request to the replay, with every process on its own database role.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { register } from 'tsx/esm/api'
 import type { Block } from '../../src/chain/blocks.ts'
 import type * as Capabilities from '../../src/compose/capabilities.ts'
-import type { Opening } from '../../src/core/registry.ts'
+import type { CountedQuota, Opening } from '../../src/core/registry.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type * as Replay from '../../src/event-log/replay.ts'
 import type * as Transactions from '../../src/transactions/aggregate.ts'
@@ -35,16 +35,17 @@ for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
 cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
 enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS: Declared = {')
 enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES_BY_NAME = {')
+enlist('src/compose/load-config.ts', '../notes/settings.ts', 'const DECLARED: DeclaredConfig = {', '...notes')
 
 /** The copy is TypeScript, and this test may be a bundle. */
 register()
 
 /** Adds the new capability to a list of them, with its import. */
-function enlist(file: string, from: string, list: string): void {
+function enlist(file: string, from: string, list: string, entry = 'notes'): void {
   const path = join(copy, file)
   const source = readFileSync(path, 'utf8')
   if (!source.includes(list)) throw new Error(`${file} has no list that begins with ${list}`)
-  writeFileSync(path, `import { notes } from '${from}'\n${source.replace(list, `${list}\n  notes,`)}`)
+  writeFileSync(path, `import { notes } from '${from}'\n${source.replace(list, `${list}\n  ${entry},`)}`)
 }
 
 t.test('a note is accepted once, its job is done, and the replay of the log finds the same row', async (t) => {
@@ -69,6 +70,22 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   await eventually(async () => /^bursar_notes_seen\{.*\} 1$/m.test(await rounds()))
   matchExactly(t, (await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
+  const missing = await api.insist({ path: '/v1/notes/note_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11' })
+  matchExactly(t, missing.body.errors, [{ type: 'not_found', code: 'note_not_found' }])
+  const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as {
+    readonly tags: readonly object[]
+    readonly components: { readonly schemas: { readonly ErrorItem: object } }
+  }
+  t.match(document.tags[1], { name: 'Notes', description: 'Write notes.' }, 'its tag stands where it says')
+  t.match(JSON.stringify(document.components.schemas.ErrorItem), /"note_not_found"/)
+  const { quotas } = (await api.insist({ path: '/v1/quotas' })).body.data
+  t.match(
+    quotas.find(({ quota }: { readonly quota: string }) => quota === 'notes_uncounted'),
+    { limit: 100 },
+    'it has a quota',
+  )
+  t.match(kernel.config, { noteRoundsMs: 500 }, 'it has a setting')
+
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
   const { LOG_CONTENTS, CAPABILITIES, JUDGED_KINDS, KINDS, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
@@ -82,12 +99,18 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   // The second scrape counts the failures of the first.
   const metrics = await scrape()
   t.match(metrics, /^bursar_notes\{process="api"\} 1$/m)
+  t.match(metrics, /^bursar_notes_written_total\{.*outcome="accepted".*\} 1$/m)
+  t.match(metrics, /^bursar_notes_written_total\{.*outcome="repeated".*\} 1$/m)
   t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the API role can read what its gauges count')
   for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     t.type(await read({ pool, clock: Date.now }), Array, name)
   t.ok(KINDS.has('NOTE_PUBLISH'), 'signers have the rule of its transactions')
   t.ok('NotePublishRequested' in JUDGED_KINDS, 'policies judge what its transactions can do')
-  t.match(usageCounts('ceremonies').join(), 'FROM notes', 'its unfinished work counts towards the quota')
+  t.match(
+    usageCounts('notes_uncounted' as CountedQuota).join(),
+    'FROM notes',
+    'its unfinished work counts towards the quota',
+  )
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'only the submitter role may append the outcome')
   await opensTransaction(t, pool, kernel.log)

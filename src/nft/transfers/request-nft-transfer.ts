@@ -116,6 +116,7 @@ async function prepareCalls(
       owner: { tenantId: metadata.tenantId, environment: collection.environment },
       walletId,
       kind: 'NftTransferRequested',
+      uncounted: 'An NFT has no amount that they count.',
       part: prepared.length,
       to: collection.contract_address,
       data,
