@@ -4,9 +4,9 @@
  */
 
 import type { RpcReader } from '../chain/json-rpc.ts'
-import { EXECUTOR_ADDRESS } from '../chain/swap-guard.ts'
 import type { Asset } from '../core/assets.ts'
 import { BursarError } from '../core/errors.ts'
+import { EXECUTOR_ADDRESS } from './contracts/guard.ts'
 import type { SwapTerms } from './events.ts'
 import type { SourceSettings } from './exchange-settings.ts'
 import type { FoundRoutes } from './find-route.ts'

@@ -6,7 +6,6 @@ import type { Pool } from 'pg'
 import { contractGas } from '../chain/deployment-proxy.ts'
 import { readData } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
-import { deployGuard as guardDeployment, readGuardProblem } from '../chain/swap-guard.ts'
 import { ChainRefused, NotFound } from '../core/errors.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -15,6 +14,7 @@ import type { PrepareContext } from '../transactions/send-context.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import { deployGuard as guardDeployment, readGuardProblem } from './contracts/guard.ts'
 
 export type GuardDeployment = {
   readonly chainId: number

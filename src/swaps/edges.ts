@@ -3,7 +3,7 @@
  * pair itself, and for each token between, the pools of both hops. Pure.
  */
 
-import { PPM, sqrtPriceOfWord } from '../chain/swap-reads.ts'
+import { PPM, sqrtPriceOfWord } from './contracts/exchange-reads.ts'
 import { type AskedPool, MAX_POOLS_PER_CALL, type PoolAnswer } from './contracts/pool-reads.ts'
 import { type Curve, curveOf, type Point, pairCurve } from './curve.ts'
 import type { Price } from './impact.ts'

@@ -2,7 +2,7 @@
  * The contract call of a route. Pure: the same route, wallet and deadline always give the same bytes, so that a quote,
  * its rehearsal and the recorded transaction agree.
  */
-import { encodeGuardedSwap } from '../chain/swap-guard.ts'
+import { encodeGuardedSwap } from './contracts/guard.ts'
 import {
   type ContractCallData,
   encodeRouter02Swap,
@@ -10,7 +10,7 @@ import {
   encodeV2Swap,
   encodeWrap,
   type RouterLeg,
-} from '../chain/swap-router.ts'
+} from './contracts/router.ts'
 import type { HostedRoute, Leg, Route } from './events.ts'
 
 export type RouteTerms = {

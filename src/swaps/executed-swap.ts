@@ -3,10 +3,10 @@
  * Pure; base units.
  */
 import { parseAnyTransferLog, parseWrapLog } from '../chain/erc20.ts'
-import { GUARD_ADDRESS, guardedAmountsOf } from '../chain/swap-guard.ts'
 import { smallest } from '../core/money.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { RecordedLog, RecordedLogs } from '../transactions/events.ts'
+import { GUARD_ADDRESS, guardedAmountsOf } from './contracts/guard.ts'
 import type { SwapIntent } from './part.ts'
 
 /** `null` where the logs do not show an amount. */

@@ -1,6 +1,7 @@
 /** `swap deploy-guard`: the guard of hosted swaps on the chain of a wallet. */
-import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../chain/swap-guard.ts'
+
 import type { CliCommand, ExitCode, Within } from '../cli/command.ts'
+import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from './contracts/guard.ts'
 import { deployGuard } from './deploy-guard.ts'
 
 export function deployGuardCommand(within: Within<Parameters<typeof deployGuard>[0]>): CliCommand {

@@ -1,8 +1,8 @@
 /** Whether a swap through the guard is what its event says, by its call data. Pure. */
 
-import { decodeGuardedSwap } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
+import { decodeGuardedSwap } from './contracts/guard.ts'
 import type { SourceSettings } from './exchange-settings.ts'
 import type { SwapIntent } from './part.ts'
 

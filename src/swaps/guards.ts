@@ -3,8 +3,8 @@
  * use; `/readyz` says what is missing.
  */
 import type { ChainClient } from '../chain/client-set.ts'
-import { readGuardProblem } from '../chain/swap-guard.ts'
 import { BursarError } from '../core/errors.ts'
+import { readGuardProblem } from './contracts/guard.ts'
 
 type Chain = Pick<ChainClient, 'agreed' | 'settings'>
 

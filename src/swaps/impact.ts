@@ -2,8 +2,9 @@
  * What a swap loses against the price before it, apart from the fees of the pools. All in exact fractions, and rounded
  * up: a quote never shows a smaller loss than the caller has. Pure.
  */
-import { PPM } from '../chain/swap-reads.ts'
+
 import { ceilDiv } from './bounds.ts'
+import { PPM } from './contracts/exchange-reads.ts'
 
 const BPS = 10_000n
 

@@ -6,12 +6,12 @@ import { readHead } from '../chain/blocks.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { rehearseChanges } from '../chain/rehearsal.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
-import { GUARD_ADDRESS, readGuardProblem } from '../chain/swap-guard.ts'
 import { BursarError } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Call } from '../transactions/build-call.ts'
 import type { Intent } from '../transactions/intent.ts'
 import type { BrokenPromise, PromiseCheck } from '../transactions/kind-rules.ts'
+import { GUARD_ADDRESS, readGuardProblem } from './contracts/guard.ts'
 
 /** Base units; contracts, `null` for the native currency. */
 type Promised = {

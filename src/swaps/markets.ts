@@ -5,9 +5,9 @@
 
 import type { ChainClient } from '../chain/client-set.ts'
 import { readContracts } from '../chain/multicall.ts'
-import { addressAt, encodeRead } from '../chain/swap-reads.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
+import { addressAt, encodeRead } from './contracts/exchange-reads.ts'
 import type { SwapSettings, VenueSettings } from './exchange-settings.ts'
 import type { Market, Venue } from './market.ts'
 import { notConfigured } from './refusals.ts'

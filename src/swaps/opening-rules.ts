@@ -1,11 +1,11 @@
 /** What the transactions of swaps may be: approvals of an exact amount, the swap itself, and the deployment of its guard. Pure. */
 import { approvedSpender } from '../chain/erc20.ts'
-import { deployGuard } from '../chain/swap-guard.ts'
-import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
 import type { KindsOf } from '../transactions/kind-rules.ts'
 import { callWithoutValue, foreignParts, foreignSubject } from '../transactions/opening-rules.ts'
+import { deployGuard } from './contracts/guard.ts'
+import { encodeUnwrap, encodeWrap } from './contracts/router.ts'
 import type { swaps } from './declaration.ts'
 import { promiseOfSwap } from './keep-promise.ts'
 import type { SwapIntent } from './part.ts'

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { CallReturn, ContractCall } from '../chain/multicall.ts'
-import { addressAt, encodeGetPair, encodeGetPool, isFirst, READ_V2_FEE, v2FeeOf } from '../chain/swap-reads.ts'
+import { addressAt, encodeGetPair, encodeGetPool, isFirst, READ_V2_FEE, v2FeeOf } from './contracts/exchange-reads.ts'
 import type { Market, Pair, Venue } from './market.ts'
 
 export type Pool = {

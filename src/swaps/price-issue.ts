@@ -1,5 +1,5 @@
 /** What a quote says about the price of its route, beside the price impact: strangers make pools, and their prices. Pure. */
-import { PPM } from '../chain/swap-reads.ts'
+import { PPM } from './contracts/exchange-reads.ts'
 import { ratioOf } from './edges.ts'
 import type { Hop } from './events.ts'
 import { type Feeds, fairPrice } from './feeds.ts'

@@ -1,7 +1,7 @@
 /** The questions to the exchanges about the paths of planned routes, and their answers. Pure. */
 import type { CallReturn, ContractCall } from '../chain/multicall.ts'
-import { encodeV2Quote, encodeV3Quote, v2QuoteOf, v3QuoteOf } from '../chain/swap-reads.ts'
 import type { Candidate } from './candidates.ts'
+import { encodeV2Quote, encodeV3Quote, v2QuoteOf, v3QuoteOf } from './contracts/exchange-reads.ts'
 
 /** One question: an amount of one path. */
 export type Asked = { readonly candidate: Candidate; readonly amount: bigint }

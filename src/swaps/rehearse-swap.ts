@@ -8,9 +8,9 @@ import type { RpcReader } from '../chain/json-rpc.ts'
 import { type RehearsedChanges, rehearseChanges } from '../chain/rehearsal.ts'
 import type { RehearsalStep } from '../chain/rehearsed.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
-import type { ContractCallData } from '../chain/swap-router.ts'
 import type { Asset } from '../core/assets.ts'
 import { BursarError } from '../core/errors.ts'
+import type { ContractCallData } from './contracts/router.ts'
 
 export type SwapToRehearse = {
   readonly wallet: string

@@ -1,8 +1,9 @@
 /** Whether a swap that calls an exchange, or the wrapped native token, is what its event says, by its call data. Pure. */
-import { readRoutedSwap } from '../chain/routed-swaps.ts'
-import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
+
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
+import { readRoutedSwap } from './contracts/read-routed-swap.ts'
+import { encodeUnwrap, encodeWrap } from './contracts/router.ts'
 import type { SwapSettings } from './exchange-settings.ts'
 import type { SwapIntent } from './part.ts'
 

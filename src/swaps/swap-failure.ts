@@ -1,6 +1,7 @@
 /** Why a swap failed, as a stable code and a message: routers give reasons as texts. Pure. */
-import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
+
 import type { Failure } from '../transactions/events.ts'
+import { GUARD_ADDRESS } from './contracts/guard.ts'
 import type { SwapIntent } from './part.ts'
 
 /** SwapRouter02, V2 routers, and `unwrapWETH9` with less than its minimum. */

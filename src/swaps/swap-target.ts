@@ -4,9 +4,9 @@
  */
 import { approvedSpender } from '../chain/erc20.ts'
 import type { ChainSettings } from '../chain/settings.ts'
-import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/intent.ts'
+import { GUARD_ADDRESS } from './contracts/guard.ts'
 import type { SwapSettings } from './exchange-settings.ts'
 import { guardedSwapProblem } from './guarded-swap.ts'
 import { routedSwapProblem } from './routed-swap.ts'

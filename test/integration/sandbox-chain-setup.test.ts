@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { Interface, type InterfaceAbi } from 'ethers/abi'
 import t from 'tap'
-import { GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { FACTORY_ADDRESS } from '../../src/nft/contracts/collection.ts'
 import { fundFaucet, setUpChain } from '../../src/sandbox/chain-setup.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { GUARD_ADDRESS } from '../../src/swaps/contracts/guard.ts'
 import { withAnvil } from '../support/anvil.ts'
 
 const FAUCET = '0x00000000000000000000000000000000000000fa'

@@ -1,16 +1,16 @@
 /** A guard that is not where one node says it is, or is there only for now: nothing is paid to an address without code. */
 import t from 'tap'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { recorded } from '../../src/core/recorded.ts'
+import { callRpc } from '../../src/sandbox/rpc.ts'
 import {
   deployGuard,
   EXECUTOR_ADDRESS,
   encodeGuardedSwap,
   GUARD_ADDRESS,
   readGuardProblem,
-} from '../../src/chain/swap-guard.ts'
-import { newId } from '../../src/compose/new-id.ts'
-import { recorded } from '../../src/core/recorded.ts'
-import { callRpc } from '../../src/sandbox/rpc.ts'
+} from '../../src/swaps/contracts/guard.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import { withAnvil } from '../support/anvil.ts'

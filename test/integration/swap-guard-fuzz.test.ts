@@ -5,8 +5,8 @@
  */
 import { Interface } from 'ethers/abi'
 import t, { type Test } from 'tap'
-import { EXECUTOR_ADDRESS, encodeGuardedSwap, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
-import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
+import { EXECUTOR_ADDRESS, encodeGuardedSwap, GUARD_ADDRESS } from '../../src/swaps/contracts/guard.ts'
+import { EXECUTOR_ABI } from '../../src/swaps/contracts/guard-artefact.ts'
 import { type Transaction, withGuard } from '../support/guard-stage.ts'
 import { createRandom, type Random } from '../support/load-random.ts'
 

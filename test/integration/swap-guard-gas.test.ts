@@ -1,8 +1,8 @@
 /** What the guard costs: the same call of the same router, by the wallet itself and through the guard. */
 import t from 'tap'
-import { encodeGuardedSwap, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import type { Asset } from '../../src/core/assets.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { encodeGuardedSwap, GUARD_ADDRESS } from '../../src/swaps/contracts/guard.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import { amountsOf } from '../../src/swaps/route.ts'
 import { ALICE, COIN, DOLLAR, TOKEN, withSwaps } from '../support/swap-stage.ts'

@@ -3,9 +3,14 @@
  * fails and nothing moved but its gas. Counted by balances on the chain.
  */
 import t from 'tap'
-import { EXECUTOR_ADDRESS, encodeGuardedSwap, GUARD_ADDRESS, type GuardedSwap } from '../../src/chain/swap-guard.ts'
-import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import {
+  EXECUTOR_ADDRESS,
+  encodeGuardedSwap,
+  GUARD_ADDRESS,
+  type GuardedSwap,
+} from '../../src/swaps/contracts/guard.ts'
+import { EXECUTOR_ABI } from '../../src/swaps/contracts/guard-artefact.ts'
 import { type Deployed, type Sent, WAYS, type Way, withGuard } from '../support/guard-stage.ts'
 
 const AMOUNT = 1_000_000n

@@ -1,7 +1,7 @@
 /** The guard in the service: what a hosted route cannot do after it was signed, and chains without a guard. */
 import t from 'tap'
-import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/swaps/contracts/guard.ts'
 import { accepted } from '../support/client.ts'
 import type { Lie } from '../support/hosted-source.ts'
 import { matchExactly } from '../support/match-exactly.ts'

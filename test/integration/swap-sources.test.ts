@@ -1,6 +1,6 @@
 /** Hosted sources of quotes: honest ones, and ones that lie, before real exchanges. */
 import t from 'tap'
-import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
+import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/swaps/contracts/guard.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
 import { accepted } from '../support/client.ts'

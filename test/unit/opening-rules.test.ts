@@ -2,8 +2,6 @@
 import t, { type Test } from 'tap'
 import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
-import { deployGuard } from '../../src/chain/swap-guard.ts'
-import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
 import { KINDS } from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import { OPENINGS } from '../../src/declarations.ts'
@@ -18,6 +16,8 @@ import {
   encodeTransferOwnership,
 } from '../../src/nft/contracts/encode-calls.ts'
 import { ensureFactory } from '../../src/nft/contracts/ensure-factory.ts'
+import { deployGuard } from '../../src/swaps/contracts/guard.ts'
+import { encodeUnwrap, encodeWrap } from '../../src/swaps/contracts/router.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import type { Intent } from '../../src/transactions/intent.ts'
 import { fold, golden } from '../support/recorded-transactions.ts'

@@ -10,7 +10,7 @@ import {
   v2FeeOf,
   v2QuoteOf,
   v3QuoteOf,
-} from '../../src/chain/swap-reads.ts'
+} from '../../src/swaps/contracts/exchange-reads.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
 

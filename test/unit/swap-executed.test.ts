@@ -1,7 +1,7 @@
 /** What a swap exchanged, from the logs of its receipt, and why one failed. */
 import t from 'tap'
 import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
-import { GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
+import { GUARD_ADDRESS } from '../../src/swaps/contracts/guard.ts'
 import { executedSwap, missingOf } from '../../src/swaps/executed-swap.ts'
 import { isGuessed, swapFailure, swapFailureCode } from '../../src/swaps/swap-failure.ts'
 import type { RecordedLog } from '../../src/transactions/events.ts'

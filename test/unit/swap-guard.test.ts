@@ -8,8 +8,8 @@ import {
   encodeGuardedSwap,
   GUARD_ADDRESS,
   type GuardedSwap,
-} from '../../src/chain/swap-guard.ts'
-import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
+} from '../../src/swaps/contracts/guard.ts'
+import { EXECUTOR_ABI } from '../../src/swaps/contracts/guard-artefact.ts'
 import type { SwapIntent } from '../../src/swaps/part.ts'
 import { swapFailure } from '../../src/swaps/swap-failure.ts'
 import { swapTargetProblem } from '../../src/swaps/swap-target.ts'

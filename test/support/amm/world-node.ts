@@ -1,8 +1,8 @@
 /** A node that knows nothing but the pools of a generated market, and counts what it is asked. */
 import { addressWord, uintWord, wordAt } from '../../../src/chain/hex.ts'
 import type { RpcReader, RpcRequest } from '../../../src/chain/json-rpc.ts'
-import { encodeRead } from '../../../src/chain/swap-reads.ts'
 import { largest } from '../../../src/core/money.ts'
+import { encodeRead } from '../../../src/swaps/contracts/exchange-reads.ts'
 import { swapV2, swapV3 } from './v3-math.ts'
 import type { World, WorldPool } from './worlds.ts'
 

@@ -1,5 +1,5 @@
 /** Markets generated from a seed in the shapes of real ones, for quotes that are compared with the best there is. */
-import { isFirst } from '../../../src/chain/swap-reads.ts'
+import { isFirst } from '../../../src/swaps/contracts/exchange-reads.ts'
 import { type Feeds, feedPrice } from '../../../src/swaps/feeds.ts'
 import { betweenTokens, type Market, type Pair, type Venue } from '../../../src/swaps/market.ts'
 import { OSAKA } from '../gas.ts'

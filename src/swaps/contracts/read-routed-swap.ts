@@ -2,14 +2,7 @@
  * Reads the call data of a swap by a router. What it reads is only what the data says: whoever relies on it encodes the
  * same swap again and compares the bytes, so that nothing else can be in them.
  */
-import {
-  encodeRouter02Swap,
-  encodeV2Swap,
-  ROUTER02,
-  type RouterLeg,
-  type RouterSwap,
-  V2_ROUTER,
-} from './swap-router.ts'
+import { encodeRouter02Swap, encodeV2Swap, ROUTER02, type RouterLeg, type RouterSwap, V2_ROUTER } from './router.ts'
 
 /** Longer than that of any route, and short enough to be read at once. */
 const MAX_DATA = 2 + 2 * 16_384

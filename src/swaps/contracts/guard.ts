@@ -5,11 +5,11 @@
 import type { Result } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
-import { type ContractRequest, DEPLOYMENT_PROXY } from './deployment-proxy.ts'
-import { readData } from './hex.ts'
-import { type RpcReader, resultValue } from './json-rpc.ts'
-import { CODE_WITHOUT_ADDRESS, GUARD_ABI, GUARD_CREATION_CODE } from './swap-guard-artefact.ts'
-import type { ContractCallData } from './swap-router.ts'
+import { type ContractRequest, DEPLOYMENT_PROXY } from '../../chain/deployment-proxy.ts'
+import { readData } from '../../chain/hex.ts'
+import { type RpcReader, resultValue } from '../../chain/json-rpc.ts'
+import { CODE_WITHOUT_ADDRESS, GUARD_ABI, GUARD_CREATION_CODE } from './guard-artefact.ts'
+import type { ContractCallData } from './router.ts'
 
 const SALT = `0x${'00'.repeat(32)}`
 /** The guard is deployed by the deterministic deployment proxy, and deploys the executor: both addresses follow from the code. */

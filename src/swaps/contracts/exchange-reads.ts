@@ -3,9 +3,9 @@
  * are encoded by hand, since one quote has dozens of them and a general ABI coder costs a hundred times more. Amounts
  * are base units; fees are millionths (ppm).
  */
-import { toChecksumAddress } from './address.ts'
-import { addressWord, uintWord, wordAt } from './hex.ts'
-import type { CallReturn } from './multicall.ts'
+import { toChecksumAddress } from '../../chain/address.ts'
+import { addressWord, uintWord, wordAt } from '../../chain/hex.ts'
+import type { CallReturn } from '../../chain/multicall.ts'
 
 const SELECTORS = {
   getPool: '0x1698ee82',

@@ -4,8 +4,8 @@
  * same call. Amounts are base units.
  */
 import { Interface } from 'ethers/abi'
-import { uintWord } from './hex.ts'
-import { packPath, type QuotedHop } from './swap-reads.ts'
+import { uintWord } from '../../chain/hex.ts'
+import { packPath, type QuotedHop } from './exchange-reads.ts'
 
 const SINGLE = 'address tokenIn, address tokenOut, uint24 fee, address recipient'
 

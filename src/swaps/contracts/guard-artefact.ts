@@ -17,5 +17,5 @@ export const GUARD_CREATION_CODE = guard.bytecode
 export const CODE_WITHOUT_ADDRESS = { guard: guard.deployedBytecode, executor: executor.deployedBytecode } as const
 
 function readArtefact(contract: string): Artefact {
-  return JSON.parse(readFileSync(new URL(`../contracts/artifacts/${contract}.json`, import.meta.url), 'utf8'))
+  return JSON.parse(readFileSync(new URL(`../../contracts/artifacts/${contract}.json`, import.meta.url), 'utf8'))
 }
