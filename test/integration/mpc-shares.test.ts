@@ -121,6 +121,10 @@ t.test(
     const parts = await withMpcKeys(t)
     const wallet = await makeMpcWallet(parts)
     const { keyId } = wallet
+    // The first waits for another one to begin: each is over in milliseconds.
+    parts.parties.onStep = async () => {
+      while (parts.parties.mostAtOnce() < 2) await new Promise(setImmediate)
+    }
     for (let epoch = 1; epoch <= 3; epoch += 1) {
       await parts.requestRefresh(wallet, null, { metadata: ACME })
       const signers = Array.from({ length: 4 }, () => signerOn(anotherLog(parts), parts.pool, parts.parties))
