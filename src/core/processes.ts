@@ -3,8 +3,8 @@
  * `npm run processes` writes the services of docker-compose.yml, the database users of scripts/make-secrets.sh and the table of
  * docs/architecture.md. A new process is an entry here and its entry point `workers/<name>.ts`.
  *
- * A process has one name: its entry point, its service under Docker Compose, its heartbeats, its leases, the label `process` of its
- * metrics, and its log lines have it. `databaseRole` is the only other word, where databases had the role before.
+ * A process has one name: its entry point, its service under Docker Compose, its heartbeats, the label `process` of its metrics, and
+ * its log lines have it. `databaseRole` is the only other word, where databases had the role before.
  */
 
 /** What its database role may do besides appending the events and reading the tables that declarations grant to it. */

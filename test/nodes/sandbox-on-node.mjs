@@ -14,7 +14,7 @@ const CROSSING_SECONDS = 90
 
 /** @param {string} name of a built module */
 const built = (name) => import(new URL(`../../dist/src/${name}.js`, import.meta.url).href)
-const { loadConfig } = await built('config')
+const { loadConfig } = await built('compose/load-config')
 const { openDataDir } = await built('sandbox/data-dir')
 const { runSandbox } = await built('sandbox/run-sandbox')
 const { FACTORY_ADDRESS } = await built('nft/contracts/collection')
