@@ -29,7 +29,7 @@ type Leaf = {
 
 const LEAVES: Readonly<Record<string, Leaf>> = {
   swaps: {
-    namedBy: ['src/compose/bursar.ts', 'src/transactions/aggregate.ts'],
+    namedBy: ['src/compose/bursar.ts', 'src/sandbox/chain-setup.ts', 'src/transactions/aggregate.ts'],
     routes: /\/swap(\/|$)/,
   },
   nft: {
@@ -66,6 +66,7 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
       'src/access/capability.ts',
       'src/activity/capability.ts',
       'src/assets/capability.ts',
+      'src/compose/bursar.ts',
       'src/compose/capabilities.ts',
       'src/compose/operator.ts',
       'src/compose/replay-commands.ts',
@@ -145,7 +146,13 @@ function withoutLines(source: string, folder: string): string {
 function brokenIn(copy: string): readonly string[] {
   const { config } = ts.readConfigFile(join(copy, 'tsconfig.json'), ts.sys.readFile)
   const parsed = ts.parseJsonConfigFileContent({ ...config, include: ['src', 'workers'] }, ts.sys, copy)
-  const program = ts.createProgram(parsed.fileNames, { ...parsed.options, noEmit: true })
+  const options = { ...parsed.options, noEmit: true }
+  // The compiler may be part of a bundle: it looks for its libraries beside itself.
+  const libraries = join(root, 'node_modules/typescript/lib')
+  const host = ts.createCompilerHost(options)
+  host.getDefaultLibLocation = () => libraries
+  host.getDefaultLibFileName = (given) => join(libraries, ts.getDefaultLibFileName(given))
+  const program = ts.createProgram(parsed.fileNames, options, host)
   const broken = ts
     .getPreEmitDiagnostics(program)
     .flatMap(({ file, code }) => (FOLLOWING.has(code) ? [] : [file?.fileName.slice(copy.length + 1) ?? `TS${code}`]))
