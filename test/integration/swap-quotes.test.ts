@@ -169,17 +169,19 @@ t.test('tokens without a pool have no route', async (t) => {
 
 t.test('a quote is of one block, although blocks come meanwhile, in three round trips', async (t) => {
   const trips: string[][] = []
+  const own = () => trips.filter((methods) => !methods.includes('eth_chainId'))
+  let traded: Promise<unknown> = Promise.resolve()
   const stage: SwapStage = await withSwaps(t, async (url) => {
     const proxy = await withNodeProxy(t, url)
     proxy.decide = (calls) => {
       trips.push(calls.map(({ method }) => method))
-      return { type: 'pass' }
+      // The first trip reads the block.
+      return own().length < 2 ? { type: 'pass' } : { type: 'held', until: traded }
     }
     return proxy.url
   })
   const { eth, usdc } = stage.assets
   const wanted = { from: eth, to: usdc, amount: 5n * COIN }
-  const own = () => trips.filter((methods) => !methods.includes('eth_chainId'))
   const before = await stage.find(wanted)
   t.equal(own().length, 3, 'with pools that are not known yet')
   trips.length = 0
@@ -187,12 +189,16 @@ t.test('a quote is of one block, although blocks come meanwhile, in three round 
   t.equal(own().length, 3, 'with known pools')
   t.strictSame(again.routes[0].route, before.routes[0].route, 'an unchanged chain gives the same quote')
 
-  // A trader moves the price while a quote is made: after its block is fixed, before its prices are asked.
+  // A trader moves the price while a quote is made: after its block is fixed, before its prices are asked. The node has the
+  // new block by then: anvil answers a question about its newest block from the one that it is just making.
   const { route: theirs } = (await stage.find({ ...wanted, amount: 500n * COIN, maxPriceImpactBps: 5_000 })).routes[0]
   trips.length = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  traded = promise
   const asking = stage.find(wanted)
-  while (own().length < 2) await new Promise((resolve) => setImmediate(resolve)) // the first trip reads the block
+  while (own().length < 2) await new Promise((again) => setImmediate(again))
   await stage.swap(theirs, wanted)
+  resolve()
   const during = await asking
   t.strictSame(during.routes[0].route, before.routes[0].route)
   t.equal(during.block.number, before.block.number)

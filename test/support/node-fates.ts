@@ -22,6 +22,8 @@ export type Fate =
     }
   /** The same answer, although the node executed the calls. */
   | { readonly type: 'answer after'; readonly method: string; readonly answer: Answer }
+  /** The calls reach the node only then. */
+  | { readonly type: 'held'; readonly until: Promise<unknown> }
   /** The real answers, this much later. */
   | { readonly type: 'late'; readonly ms: number }
   /** Answered like a replica that is this many blocks behind the head. */

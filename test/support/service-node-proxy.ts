@@ -88,6 +88,7 @@ async function exchange(
         .end('<html>no</html>')
     default:
   }
+  if (fate.type === 'held') await fate.until
   const ask = (some: readonly RpcCall[]) => forward(target(), some)
   const answers =
     fate.type === 'behind' ? await askStale(ask, calls, fate.blocks) : await answer(ask, calls, fate, lied)
