@@ -16,7 +16,7 @@ import {
   type TableDeclaration,
   WHOLE_ROW,
 } from './core/declaration.ts'
-import { mapValues } from './core/map-values.ts'
+import { mapValues, merged } from './core/map-values.ts'
 import type {
   Catalogue,
   Declared,
@@ -29,6 +29,7 @@ import type {
   Table,
   TaskName,
 } from './core/registry.ts'
+import type { ScopeTerms } from './core/scopes.ts'
 import { eventLog } from './event-log/declaration.ts'
 import { feed } from './feed/declaration.ts'
 import { follower } from './follower/declaration.ts'
@@ -77,7 +78,9 @@ const ALL: readonly Declaration[] = Object.values(DECLARATIONS)
 export const ID_PREFIXES = merged(ALL.map(({ ids }) => ids)) as Readonly<Record<IdKind, string>>
 
 /** What an API key may do. */
-export const SCOPES = ALL.flatMap(({ scopes = [] }) => scopes) as readonly Scope[]
+export const SCOPE_RULES = merged(ALL.map(({ scopes }) => scopes)) as Readonly<Record<Scope, ScopeTerms>>
+
+export const SCOPES = Object.keys(SCOPE_RULES) as readonly Scope[]
 
 /** Every table of `prisma/schema.prisma`. */
 export const TABLES = merged(ALL.map(({ tables }) => tables)) as Readonly<Record<Table, TableDeclaration>>
@@ -113,7 +116,7 @@ export const STREAMS: Readonly<Record<string, StreamDeclaration>> = {
 }
 
 export const CATALOGUE: Catalogue = {
-  scopes: SCOPES,
+  scopes: SCOPE_RULES,
   streams: STREAMS,
   errors: ALL.flatMap(({ errors = [] }) => errors),
   tags: Object.entries(merged(ALL.map(({ tags }) => tags)))
@@ -158,12 +161,4 @@ function withOpenings({ rows, ...stream }: typeof transactions.streams.transacti
     events: merged([mapValues(OPENINGS, ({ writers }) => writers), stream.events]),
     rows: { ...rows, transactions: { of, changes: { ...mapValues(OPENINGS, () => WHOLE_ROW), ...changes } } },
   }
-}
-
-function merged<T>(parts: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {
-  const entries = parts.flatMap((part = {}) => Object.entries(part))
-  const all = Object.fromEntries(entries)
-  if (Object.keys(all).length < entries.length)
-    throw new Error(`the same name is declared twice: ${entries.map(([name]) => name).join(', ')}`)
-  return all
 }

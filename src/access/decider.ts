@@ -9,7 +9,7 @@ import { unfitLimits } from '../core/key-limits.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
 import { unfitIn } from '../core/plain-text.ts'
-import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf, type ScopeRules } from '../core/scopes.ts'
 import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyChanged, ApiKeyEvent, ApiKeyIssued, KeyTerms, RevocationReason } from './events.ts'
 
@@ -36,8 +36,7 @@ export type ApiKeyState = { readonly status: 'unknown' } | KnownApiKey
 export type ChosenTerms = Omit<KeyTerms, 'grants'>
 
 type Known = {
-  /** Every scope of this version. */
-  readonly knownScopes: readonly string[]
+  readonly knownScopes: ScopeRules
   readonly now: string
 }
 
@@ -72,7 +71,11 @@ export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
     if (command.type === 'IssueApiKey') {
       if (state.status !== 'unknown') throw new Conflict('api_key_exists', 'An API key with this id already exists.')
       const { key, knownScopes, now } = command
-      const items = [...unfitTenant(key.tenantId), ...unfitTerms(key, knownScopes, now), ...unfitBudget(key)]
+      const items = [
+        ...unfitTenant(key.tenantId),
+        ...unfitTerms(key, knownScopes, now),
+        ...unfitBudget(key, knownScopes),
+      ]
       if (items.length > 0) throw new ValidationFailed(items)
       return [{ type: 'ApiKeyIssued', data: { ...key, issuedAt: now } }]
     }
@@ -138,7 +141,7 @@ function decideChange(
   const grants = isSameScopes ? before.grants : grantsOf(chosen.scopes, knownScopes)
   const after = { ...chosen, grants }
   if (canonicalJson(after) === canonicalJson(before)) return []
-  const items = [...unfitTerms(chosen, knownScopes, now), ...widened(before, after), ...unfitBudget(after)]
+  const items = [...unfitTerms(chosen, knownScopes, now), ...widened(before, after), ...unfitBudget(after, knownScopes)]
   if (items.length > 0) throw new ValidationFailed(items)
   return [
     {
@@ -215,14 +218,14 @@ function unfitTenant(tenantId: string): Items {
 }
 
 /** Every invalid field, not only the first. */
-function unfitTerms({ label, scopes, expiresAt }: ChosenTerms, knownScopes: readonly string[], now: string): Items {
+function unfitTerms({ label, scopes, expiresAt }: ChosenTerms, knownScopes: ScopeRules, now: string): Items {
   const items: Omit<ErrorItem, 'type'>[] = []
   const unfit = unfitIn(label, { lineFeeds: false })
   if (unfit !== null) items.push(item('label', 'invalid_label', `${unfit}.`))
   else if ([...label].length > MAX_LABEL_LENGTH) {
     items.push(item('label', 'invalid_label', `must have at most ${MAX_LABEL_LENGTH} characters.`))
   }
-  const known = [ALL_SCOPES, ...knownScopes]
+  const known = [ALL_SCOPES, ...Object.keys(knownScopes)]
   if (scopes.length === 0 || scopes.some((scope) => !known.includes(scope))) {
     items.push(item('scopes', 'invalid_scopes', `must be one or more of: ${known.join(', ')}.`))
   }
@@ -234,8 +237,8 @@ function unfitTerms({ label, scopes, expiresAt }: ChosenTerms, knownScopes: read
   return items
 }
 
-function unfitBudget({ limits, grants }: Pick<KeyTerms, 'limits' | 'grants'>): Items {
-  const unfit = unfitLimits(limits, grants)
+function unfitBudget({ limits, grants }: Pick<KeyTerms, 'limits' | 'grants'>, known: ScopeRules): Items {
+  const unfit = unfitLimits(limits, grants, known)
   return unfit === null ? [] : [item('limits', ...unfit)]
 }
 

@@ -7,7 +7,7 @@ import type { ApiKeyLimitReached } from './limit-events.ts'
 export const access = {
   name: 'access',
   ids: { apiKey: 'key' },
-  scopes: ['api_keys:read', 'api_keys:write'],
+  scopes: { 'api_keys:read': { byNameAlone: true }, 'api_keys:write': { byNameAlone: true } },
   tables: {
     api_keys: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
     api_key_uses: {

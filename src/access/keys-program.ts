@@ -11,8 +11,7 @@ import { limitOf, textOf } from '../cli/option-values.ts'
 import { shown, shownText } from '../cli/printed.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
-import type { Scope } from '../core/registry.ts'
-import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf, type ScopeRules } from '../core/scopes.ts'
 import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
 import type { ApiKeyRequest, IssueApiKey, IssuedApiKey } from './issue-api-key.ts'
 import type { revokeApiKey } from './revoke-api-key.ts'
@@ -29,8 +28,7 @@ export type KeysContext = {
   readonly clock: Clock
 }
 
-/** @param scopes every scope */
-export function keysProgram(within: Within<KeysContext>, scopes: readonly Scope[]): CliProgram {
+export function keysProgram(within: Within<KeysContext>, scopes: ScopeRules): CliProgram {
   return {
     name: 'keys',
     description: 'Issues, lists and revokes API keys.',
@@ -40,15 +38,16 @@ export function keysProgram(within: Within<KeysContext>, scopes: readonly Scope[
   }
 }
 
-function issueCommand(within: Within<KeysContext>, scopes: readonly Scope[]): CliCommand {
-  const granted = grantsOf([ALL_SCOPES], scopes)
+function issueCommand(within: Within<KeysContext>, rules: ScopeRules): CliCommand {
+  const scopes = Object.keys(rules)
+  const granted = grantsOf([ALL_SCOPES], rules)
   const named = scopes.filter((scope) => !granted.includes(scope))
   return {
     name: 'issue',
     summary: 'create a key and print it; it is shown once',
     details:
       `Scopes: ${[ALL_SCOPES, ...scopes].join(', ')}\n\n` +
-      `${ALL_SCOPES} is all scopes except ${named.join(', ')}, which must be listed: --scopes '${ALL_SCOPES},webhooks:write'`,
+      `${ALL_SCOPES} is all scopes except ${named.join(', ')}, which must be listed: --scopes '${ALL_SCOPES},${named.at(-1)}'`,
     options: [
       { flags: '--tenant <name>', description: 'the tenant of the key', required: true },
       {

@@ -6,7 +6,7 @@ import type { AssetEvent } from './events.ts'
 export const assets = {
   name: 'assets',
   ids: { asset: 'ast' },
-  scopes: ['assets:read', 'assets:write'],
+  scopes: { 'assets:read': {}, 'assets:write': {} },
   tables: { assets: { follows: 'stream', grants: readBy([...READERS, 'follower']) } },
   streams: {
     asset: {

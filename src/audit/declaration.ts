@@ -8,9 +8,9 @@ const WRITTEN = { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, 
 
 export const audit = {
   name: 'audit',
-  scopes: ['audit:read'],
+  scopes: { 'audit:read': {} },
   // An operator anchors a signed checkpoint of the log on chain.
-  openings: { CheckpointAnchorRequested: { type: 'AUDIT_ANCHOR', writers: ['operator'], since: 3 } },
+  openings: { CheckpointAnchorRequested: { type: 'AUDIT_ANCHOR', writers: ['operator'], since: 3, isUnjudged: true } },
   subjects: ['checkpoint'],
   streams: {
     // An operator has examined a bad event of the log: from then on it has no effect.

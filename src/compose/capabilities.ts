@@ -9,7 +9,7 @@ import { balances } from '../balances/capability.ts'
 import type { Capability, Covers, Gauge, SeedNeeds, SigningNeeds } from '../capability.ts'
 import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
-import { mapValues } from '../core/map-values.ts'
+import { mapValues, merged } from '../core/map-values.ts'
 import type { Opening } from '../core/registry.ts'
 import { mpcQueue, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventSchemas } from '../event-log/aggregate.ts'
@@ -88,18 +88,18 @@ export const TASKS = CAPABILITIES.flatMap(({ tasks = [] }) => tasks)
 
 /** What capabilities say of their kinds of transactions. */
 export const KINDS: RulesOfKinds = new Map(
-  CAPABILITIES.flatMap(({ kinds = {} }) =>
-    Object.entries(kinds).map(([opening, rules]) => [TRANSACTION_TYPES[opening as Opening], rules] as const),
+  Object.entries(merged(CAPABILITIES.map(({ kinds }) => kinds))).map(
+    ([opening, rules]) => [TRANSACTION_TYPES[opening as Opening], rules] as const,
   ),
 )
 
-nameParts(Object.assign({}, ...CAPABILITIES.map(({ parts }) => parts)))
+nameParts(merged(CAPABILITIES.map(({ parts }) => parts)))
 
 /** What transactions can do, for policies, by their opening event. */
-export const JUDGED_KINDS: JudgedKinds = Object.assign({}, ...CAPABILITIES.map(({ judges }) => judges))
+export const JUDGED_KINDS: JudgedKinds = merged(CAPABILITIES.map(({ judges }) => judges))
 
 /** What the log must have of what parties sign, beside transactions, by its kind. */
-export const COVERS: Readonly<Record<string, Covers>> = Object.assign({}, ...CAPABILITIES.map(({ covers }) => covers))
+export const COVERS: Readonly<Record<string, Covers>> = merged(CAPABILITIES.map(({ covers }) => covers))
 
 /** Contracts of the settings of a chain that transactions may let take what they sell. */
 export function spendersOf(chain: KnownChain): readonly string[] {
@@ -109,8 +109,8 @@ export function spendersOf(chain: KnownChain): readonly string[] {
 /** What events say of the past, for policies. */
 export const PAST: PastSource = {
   kinds: JUDGED_KINDS,
-  standing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.standing)),
-  passing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.passing)),
+  standing: merged(CAPABILITIES.map(({ past }) => past?.standing)),
+  passing: merged(CAPABILITIES.map(({ past }) => past?.passing)),
   schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
   spendersOf,
 }

@@ -4,7 +4,7 @@
  */
 import type { DatabaseRole, TableGrants } from './database-roles.ts'
 import type { ErrorActions } from './errors.ts'
-import type { Guard } from './scopes.ts'
+import type { Guard, ScopeTerms } from './scopes.ts'
 
 /**
  * How rows of a read model are derived from streams. `stream`: each row from one stream. `first`: several streams can
@@ -16,7 +16,12 @@ export type ReadModelKind = 'stream' | 'first' | 'sum' | 'key'
 /** A table either is derived from the log and can be rebuilt from it, or `beside` says what it is instead. */
 export type TableDeclaration =
   | { readonly follows: ReadModelKind; readonly grants: TableGrants }
-  | { readonly beside: string; readonly grants: TableGrants }
+  | {
+      readonly beside: string
+      readonly grants: TableGrants
+      /** An append writes whole rows of it. */
+      readonly isAppended?: true
+    }
 
 /**
  * Which rows an append may write with the events of a stream: the database refuses all others.
@@ -74,15 +79,25 @@ export type StreamDeclaration = {
 export type OpeningDeclaration<Type extends string = string> = {
   /** The type of the transaction in the API. */
   readonly type: Type
-  /** The processes that append the event. */
-  readonly writers: readonly DatabaseRole[]
   /** The shape of the intent when the event was first written. It never changes: older intents are upcast from there. */
   readonly since: 1 | 2 | 3
   /** The logs of its receipt are recorded when it is mined, for capabilities that read what it did from them. */
   readonly keepsLogs?: true
   /** It may take assets besides its own: `outflows` of its intent. */
   readonly takesMore?: true
-}
+} & (
+  | {
+      /** The processes that append the event. */
+      readonly writers: readonly DatabaseRole[]
+      readonly isUnjudged?: never
+    }
+  | {
+      /** No API key requests it. */
+      readonly writers: readonly Exclude<DatabaseRole, 'api'>[]
+      /** No policy judges it, neither the service nor the database: it moves nothing, as its rule says. */
+      readonly isUnjudged: true
+    }
+)
 
 /** How many jobs can be in a queue at once. This bounds how long a tenant waits for the work of another. */
 export type QueueLimits = {
@@ -144,7 +159,7 @@ export type Declaration = {
   /** Kinds of ids with their prefixes. */
   readonly ids?: Readonly<Record<string, string>>
   /** A resource and a verb: `wallets:read`. Events contain scopes, so a name never changes its meaning. */
-  readonly scopes?: readonly string[]
+  readonly scopes?: Readonly<Record<string, ScopeTerms>>
   readonly tables?: Readonly<Record<string, TableDeclaration>>
   /** By category: streams are named `<category>-<id>`. */
   readonly streams?: Readonly<Record<string, StreamDeclaration>>

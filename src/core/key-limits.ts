@@ -2,6 +2,7 @@
  * What a key may spend in a window of time, and how many requests a day it may make. A key that another one makes counts on the counters of its maker too: all keys
  * that come from one do no more than it may. Pure.
  */
+import type { ScopeRules } from './scopes.ts'
 import { type SpendLimit, unitOf } from './spend-limits.ts'
 
 /** Requests of a day (UTC, by the clock of the database). No transaction reserves of it. */
@@ -122,16 +123,17 @@ function isOfAmounts({ of }: Pick<KeyLimit, 'of'>): boolean {
   return of === 'asset' || of === 'usd'
 }
 
-/** Scopes that spend what no limit counts: with a signature or the key of a wallet anybody can, at any time. */
-const UNCOUNTED = ['signatures:write', 'recovery:export', 'recovery:write']
-
 /** What is wrong with limits beside these scopes, as a code and the rest of a sentence; null if nothing is. */
-export function unfitLimits(limits: readonly KeyLimit[], grants: readonly string[]): readonly [string, string] | null {
+export function unfitLimits(
+  limits: readonly KeyLimit[],
+  grants: readonly string[],
+  known: ScopeRules,
+): readonly [string, string] | null {
   const subjects = limits.filter(({ inherited }) => !inherited).map(subjectOf)
   if (limits.length > MAX_LIMITS)
     return ['too_many', `must be at most ${MAX_LIMITS}, with those of the keys that made it.`]
   if (new Set(subjects).size < subjects.length) return ['duplicate', 'must name each asset once for each window.']
-  const uncounted = grants.filter((scope) => UNCOUNTED.includes(scope))
+  const uncounted = grants.filter((scope) => known[scope]?.isUncounted)
   if (uncounted.length === 0 || !limits.some(isOfAmounts)) return null
   return ['limits_with_scope', `cannot bound what is done with ${uncounted.join(', ')}: leave these scopes out.`]
 }

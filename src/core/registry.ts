@@ -7,6 +7,7 @@
  */
 import type { Declaration, QueueLimits, QuotaDeclaration, StreamDeclaration } from './declaration.ts'
 import type { ErrorActions } from './errors.ts'
+import type { ScopeTerms } from './scopes.ts'
 
 /** By folder. A declaration adds itself: `declare module '../core/registry.ts' { interface Declared { … } }`. */
 // biome-ignore lint/suspicious/noEmptyInterface: declarations are merged into it.
@@ -22,9 +23,12 @@ type QueueIn<D> = D extends { readonly queues: infer Q }
 type ReadModelIn<D> = D extends { readonly tables: infer T }
   ? { [Name in keyof T & string]: T[Name] extends { readonly follows: string } ? Name : never }[keyof T & string]
   : never
+type AppendedIn<D> = D extends { readonly tables: infer T }
+  ? { [Name in keyof T & string]: T[Name] extends { readonly isAppended: true } ? Name : never }[keyof T & string]
+  : never
 type OpeningIn<D> = D extends { readonly openings: infer O } ? O[keyof O] : never
 type IdPrefixIn<D> = D extends { readonly ids: infer Ids } ? Ids[keyof Ids] : never
-type TextIn<D, Part extends 'scopes' | 'subjects' | 'tasks'> = D extends {
+type TextIn<D, Part extends 'subjects' | 'tasks'> = D extends {
   readonly [P in Part]: readonly (infer T)[]
 }
   ? T
@@ -49,13 +53,15 @@ export type IdKind = KeyIn<AnyDeclared, 'ids'>
 export type IdPrefix = IdPrefixIn<AnyDeclared>
 /** Creates ids. It is passed in, so that tests can choose the ids. */
 export type NewId = (kind: IdKind) => string
-export type Scope = TextIn<AnyDeclared, 'scopes'>
+export type Scope = KeyIn<AnyDeclared, 'scopes'>
 export type Opening = KeyIn<AnyDeclared, 'openings'>
 export type TransactionType = OpeningIn<AnyDeclared>['type']
 export type SubjectType = TextIn<AnyDeclared, 'subjects'>
 export type TaskName = TextIn<AnyDeclared, 'tasks'>
 export type Table = KeyIn<AnyDeclared, 'tables'>
 export type ReadModel = ReadModelIn<AnyDeclared>
+/** Tables beside the log of which an append writes whole rows. */
+export type AppendedBeside = AppendedIn<AnyDeclared>
 export type QueueName = QueueIn<AnyDeclared>
 
 export type Quota = KeyIn<AnyDeclared, 'quotas'>
@@ -91,7 +97,7 @@ export type DeclaredMetrics = Required<Pick<Declaration, MetricPart>>
 /** What capabilities declare, as values that every process hands on. */
 export type Catalogue = {
   /** What an API key may do. */
-  readonly scopes: readonly Scope[]
+  readonly scopes: Readonly<Record<Scope, ScopeTerms>>
   /** Every category of streams. */
   readonly streams: Readonly<Record<string, StreamDeclaration>>
   /** The error codes of each capability. */

@@ -11,6 +11,19 @@ export const ALL_SCOPES = '*'
 /** A scope, or several of which each is sufficient. */
 export type Guard = string | readonly string[]
 
+/** What is special about a scope. */
+export type ScopeTerms = {
+  /**
+   * A key has it only if it was issued with it by name, not as part of `*`: with it a thief gains more than a request
+   * gives, such as another key, a copy of a wallet's key, signatures that anybody can use later, or all events of a tenant.
+   */
+  readonly byNameAlone?: true
+  /** It spends what no limit counts: with a signature or the key of a wallet anybody can, at any time. */
+  readonly isUncounted?: true
+}
+/** By name: every scope of this version. */
+export type ScopeRules = Readonly<Record<string, ScopeTerms>>
+
 /** Whether a key that holds these scopes, each by its name, passes. */
 export function allows(held: ReadonlySet<string>, guard: Guard): boolean {
   return typeof guard === 'string' ? held.has(guard) : guard.some((scope) => held.has(scope))
@@ -20,24 +33,6 @@ export function allows(held: ReadonlySet<string>, guard: Guard): boolean {
 export function scopeOf(guard: Guard): string {
   return typeof guard === 'string' ? guard : (guard[0] ?? ALL_SCOPES)
 }
-
-/**
- * Scopes that a key has only if it was issued with them by name: with one of them a thief gains more than a request
- * gives, such as another key, a copy of a wallet's key, signatures that anybody can use later, or all events of a tenant.
- */
-const BY_NAME_ALONE: ReadonlySet<string> = new Set([
-  'api_keys:read',
-  'api_keys:write',
-  'policies:publish',
-  'policies:read',
-  'policies:write',
-  'recovery:export',
-  'recovery:read',
-  'recovery:write',
-  'signatures:read',
-  'signatures:write',
-  'webhooks:write',
-])
 
 /** What `*` stood for in keys that were issued before it was recorded. It never changes. */
 const BEFORE_RECORDED = [
@@ -59,12 +54,10 @@ const BEFORE_RECORDED = [
   'webhooks:write',
 ] as const
 
-/** What a new key holds. @param known every scope of this version */
-export function grantsOf(scopes: readonly string[], known: readonly string[]): readonly string[] {
-  return expanded(
-    scopes,
-    known.filter((scope) => !BY_NAME_ALONE.has(scope)),
-  )
+/** What a new key holds. */
+export function grantsOf(scopes: readonly string[], known: ScopeRules): readonly string[] {
+  const all = Object.entries(known).flatMap(([scope, { byNameAlone }]) => (byNameAlone ? [] : [scope]))
+  return expanded(scopes, all)
 }
 
 /** What a key of schema version 1 holds. */

@@ -3,18 +3,13 @@
  * compile. Only types.
  */
 import type { Environment, Network } from '../core/networks.ts'
-import type { Table as DeclaredTable, ReadModel } from '../core/registry.ts'
+import type { AppendedBeside, ReadModel } from '../core/registry.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
 
 export type TableName = Prisma.ModelName
 
 /** Tables of which an append writes whole rows. A migration calls `create_put_function` for each. */
-export type AppendedTable =
-  | Exclude<ReadModel, 'idempotency_keys' | 'wallet_holds' | 'spend_buckets'>
-  | Extract<
-      DeclaredTable,
-      'chain_blocks' | 'chain_cursors' | 'foreign_nonces' | 'nft_pins' | 'outside_transactions' | 'wallet_export_files'
-    >
+export type AppendedTable = Exclude<ReadModel, 'idempotency_keys' | 'wallet_holds' | 'spend_buckets'> | AppendedBeside
 
 type Generated<Table extends TableName> = Prisma.TypeMap['model'][Table]['payload']['scalars']
 

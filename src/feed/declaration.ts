@@ -3,7 +3,7 @@ import type { Declaration } from '../core/declaration.ts'
 
 export const feed = {
   name: 'feed',
-  scopes: ['events:read'],
+  scopes: { 'events:read': {} },
   errors: {
     validation_error: {
       unknown_event: 'Use the id of one of your events.',

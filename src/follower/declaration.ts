@@ -8,10 +8,12 @@ export const follower = {
   tables: {
     chain_blocks: {
       beside: 'read from the chain; an export contains them',
+      isAppended: true,
       grants: readBy(READERS, { follower: 'SELECT, DELETE' }),
     },
     chain_cursors: {
       beside: 'the position of the follower; an export contains it',
+      isAppended: true,
       grants: readBy([...READERS, 'signer'], { follower: 'SELECT, UPDATE (head, updated_at)' }),
     },
     chain_stalls: {

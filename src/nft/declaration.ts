@@ -14,7 +14,7 @@ const CONTENT = { nft_metadata: { content: 'content' }, nft_pins: 'free' } as co
 export const nft = {
   name: 'nft',
   ids: { collection: 'col', mint: 'mint', nftTransfer: 'nftx' },
-  scopes: [READ_SCOPE, 'nft:write'],
+  scopes: { [READ_SCOPE]: {}, 'nft:write': {} },
   tables: {
     nft_collections: { follows: 'stream', grants: readBy([...READERS, 'follower', 'signer', 'party']) },
     nft_metadata: { follows: 'first', grants: readBy([...READERS, 'dispatcher']) },
@@ -27,6 +27,7 @@ export const nft = {
     nft_vouchers: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'follower']) },
     nft_pins: {
       beside: 'content that the IPFS node confirmed; after an import all content is pinned again',
+      isAppended: true,
       grants: readBy(['operator'], { api: 'SELECT, INSERT, UPDATE', dispatcher: 'SELECT, INSERT, UPDATE, DELETE' }),
     },
   },

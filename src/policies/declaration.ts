@@ -5,7 +5,11 @@ import type { CountersSeeded, PolicyEvent, PolicyRefused, SpendFound } from './e
 
 export const policies = {
   name: 'policies',
-  scopes: ['policies:read', 'policies:write', 'policies:publish'],
+  scopes: {
+    'policies:read': { byNameAlone: true },
+    'policies:write': { byNameAlone: true },
+    'policies:publish': { byNameAlone: true },
+  },
   tables: {
     policies: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
     policy_versions: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },

@@ -7,6 +7,7 @@ import type { JudgedParts } from '../core/policy-limit.ts'
 import type { Opening } from '../core/registry.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Intent } from '../transactions/intent.ts'
+import { isUnjudged } from '../transactions/kinds.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'
 import { decide, type PolicyDecision } from './decide.ts'
@@ -85,7 +86,7 @@ export function createJudge({
   const nowhere = { walletId: null, chainId: null }
   return {
     transaction: (type, data, asking) =>
-      kinds[type]?.isUnjudged
+      isUnjudged(type)
         ? Promise.resolve({})
         : judge(data, asking, (facts) => judgedTransaction(kinds, { type, data }, facts)),
     signature: (requested, asking) => judge(requested, asking, (facts) => judgedSignature(requested, facts)),

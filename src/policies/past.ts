@@ -14,7 +14,7 @@ import type { DataEvent } from '../event-log/read-tenant-data.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { TransactionCancelled } from '../transactions/events.ts'
 import type { Intent as OpeningIntent } from '../transactions/intent.ts'
-import { kindsOfTransactions, opens } from '../transactions/kinds.ts'
+import { isUnjudged, kindsOfTransactions, opens } from '../transactions/kinds.ts'
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { FoundSpend } from './events.ts'
@@ -174,9 +174,7 @@ export function createPast(
     const by = data as unknown as Judging
     const facts = factsFor(by, event, data.walletId)
     const judged = judgedTransaction(source.kinds, { type, data: readIntent(data) }, facts)
-    return judged.intents.length === 0 || source.kinds[type]?.isUnjudged
-      ? null
-      : { is: 'request', id: idOf(event), judged, by }
+    return judged.intents.length === 0 || isUnjudged(type) ? null : { is: 'request', id: idOf(event), judged, by }
   }
 
   return {

@@ -24,8 +24,6 @@ export type OpeningFacts = {
 /** What a transaction of a kind can do: each intent is judged. */
 export type JudgedKind = {
   readonly intents: (data: OpeningIntent, facts: Facts) => readonly Intent[]
-  /** Its rule (`opening-rules.ts`) says that it moves nothing, and no API key requests it: no policy judges it. */
-  readonly isUnjudged?: true
 }
 /** By opening event. */
 export type JudgedKinds = Readonly<Partial<Record<Opening, JudgedKind>>>
@@ -95,7 +93,6 @@ export function calledBy({ to, data }: OpeningIntent): Pick<Intent, 'contract' |
 /** A transaction to the wallet itself, which no API key requests. */
 export const MOVES_NOTHING: JudgedKind = {
   intents: (data) => (sendsNothingToItself(data) ? [] : [unclear(['contract_call'])]),
-  isUnjudged: true,
 }
 
 /** Transactions that belong to no other capability. */

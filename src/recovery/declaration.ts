@@ -6,11 +6,12 @@ import type { ExportEvent } from './events.ts'
 export const recovery = {
   name: 'recovery',
   ids: { export: 'exp' },
-  scopes: ['recovery:export'],
+  scopes: { 'recovery:export': { byNameAlone: true, isUncounted: true } },
   tables: {
     wallet_exports: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
     wallet_export_files: {
       beside: 'sealed keys, kept for an hour; no event contains them',
+      isAppended: true,
       // The API returns the sealed key to the client. The dispatcher deletes it when it expires and cannot read it.
       grants: { api: 'SELECT', dispatcher: 'SELECT (expires_at), DELETE' },
     },

@@ -6,7 +6,7 @@ import type { SignatureEvent } from './events.ts'
 export const signatures = {
   name: 'signatures',
   ids: { signature: 'sig' },
-  scopes: ['signatures:read', 'signatures:write'],
+  scopes: { 'signatures:read': { byNameAlone: true }, 'signatures:write': { byNameAlone: true, isUncounted: true } },
   tables: { signatures: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) } },
   streams: {
     signature: {

@@ -17,7 +17,7 @@ export const swaps = {
     SwapRequested: { type: 'SWAP', writers: ['api'], since: 3, keepsLogs: true },
     TokenApprovalRequested: { type: 'APPROVAL', writers: ['api'], since: 3 },
     // An operator deploys the guard of swaps on a chain.
-    SwapGuardDeployRequested: { type: 'SWAP_GUARD_DEPLOY', writers: ['operator'], since: 3 },
+    SwapGuardDeployRequested: { type: 'SWAP_GUARD_DEPLOY', writers: ['operator'], since: 3, isUnjudged: true },
   },
   intentParts: ['swap'],
   subjects: ['swap'],

@@ -11,7 +11,7 @@ export const swapIntents: JudgedKindsOf<typeof swaps> = {
   SwapRequested: { intents: (data, facts) => [swapIntent(data, facts)] },
   TokenApprovalRequested: { intents: approvalIntents },
   // The operator deploys what all swaps of the installation use.
-  SwapGuardDeployRequested: { intents: () => [], isUnjudged: true },
+  SwapGuardDeployRequested: { intents: () => [] },
 }
 
 function swapIntent(data: OpeningIntent, facts: Facts): Intent {

@@ -71,7 +71,7 @@ const CHANGES = {
 export const transactions = {
   name: 'transactions',
   ids: { transaction: 'tx', transferBatch: 'batch' },
-  scopes: ['transactions:read', 'transactions:write'],
+  scopes: { 'transactions:read': {}, 'transactions:write': {} },
   subjects: ['transfer_batch'],
   tables: {
     transactions: {
@@ -84,6 +84,7 @@ export const transactions = {
     spend_counters: { beside: 'the locks of counters: an append takes that of each limit it counts on', grants: {} },
     foreign_nonces: {
       beside: 'read from the chain: the blocks that used nonces of wallets; missing ones are searched for again',
+      isAppended: true,
       grants: readBy(['operator', 'signer'], { follower: 'SELECT, DELETE' }),
     },
     held_lanes: {
@@ -96,13 +97,14 @@ export const transactions = {
     },
     outside_transactions: {
       beside: 'read from the chain: transactions that a restored database does not contain',
+      isAppended: true,
       grants: readBy([...READERS, 'dispatcher', 'signer', 'follower']),
     },
   },
   openings: {
     TransferRequested: { type: 'TRANSFER', writers: ['api'], since: 1 },
     // Requested by a lane: no transaction has the nonce that all its others wait for.
-    NonceFillRequested: { type: 'NONCE_FILL', writers: ['signer'], since: 3 },
+    NonceFillRequested: { type: 'NONCE_FILL', writers: ['signer'], since: 3, isUnjudged: true },
   },
   streams: {
     transaction: {

@@ -1,7 +1,7 @@
 /**
- * The kinds of transactions of this program, by the event that opens one, the resources that they can belong to,
- * and the parts of their intents. Capabilities declare them, and `src/declarations.ts`, which lists all capabilities, names them here when it is loaded:
- * transactions know no capability. From then on they are constants of the program.
+ * The kinds of transactions of this program, by the event that opens one, the resources that they can belong to, and the
+ * parts of their intents. Capabilities declare them, and `src/declarations.ts`, which lists all capabilities, names them here
+ * when it is loaded: transactions know no capability. From then on they are constants of the program.
  *
  * Invariant: no module reads them while it is loaded.
  */
@@ -47,6 +47,11 @@ export function opens(type: string): type is Opening {
 /** Whether the logs of the receipt of a transaction of this type are recorded when it is mined. */
 export function keepsLogs(type: TransactionType): boolean {
   return Object.values(kindsOfTransactions()).some((kind) => kind.type === type && kind.keepsLogs === true)
+}
+
+/** Whether no policy judges a transaction that this event opens. */
+export function isUnjudged(opening: Opening): boolean {
+  return kindsOfTransactions()[opening]?.isUnjudged === true
 }
 
 /** Types of transactions that may take assets besides their own. */

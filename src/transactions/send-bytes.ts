@@ -30,7 +30,7 @@ type Routing = { readonly relays: Pick<Relays, 'hosts'> | null; readonly kinds: 
 
 type Bytes = { readonly loaded: Pick<Loaded<TransactionState>, 'state'>; readonly attempt: Attempt }
 
-/** `left`: the request recorded relays, and this process has none of them. */
+/** `left`: the request recorded relays, and this process has none of them; or the program has no rules of the kind. */
 export type Answered = Omit<Judged, 'outcome'> & {
   readonly outcome: Judged['outcome'] | 'left'
   /** What each relay said, where they decide. */
@@ -60,7 +60,7 @@ export async function sendBytes(
         const answer = answers[shown.indexOf(one)]
         return answer === undefined ? undefined : { ...answer, relays: [] }
       }
-      if (one.hosts.length === 0) return { outcome: 'left', message: 'no relay of the request', relays: [] }
+      if (one.hosts.length === 0) return { outcome: 'left', message: 'no receiver for it', relays: [] }
       return { ...(await judgeRelays(heard, evidenceOf(nodes, agreed, one.item))), relays: heard }
     }),
   )
@@ -70,8 +70,11 @@ type Route = { readonly toNodes: boolean; readonly hosts: readonly string[] }
 
 function routeOf(item: Bytes, { relays, kinds }: Routing): Route {
   const { state } = item.loaded
-  const relaysOf = state.state === 'unknown' ? undefined : kinds.get(state.type)?.relays
-  if (state.state === 'unknown' || relaysOf === undefined) return { toNodes: true, hosts: [] }
+  const rules = state.state === 'unknown' ? undefined : kinds.get(state.type)
+  // Nobody says who may see them.
+  if (state.state === 'unknown' || rules === undefined) return { toNodes: false, hosts: [] }
+  const { relays: relaysOf } = rules
+  if (relaysOf === undefined) return { toNodes: true, hosts: [] }
   const configured = relays?.hosts ?? []
   const recorded = relaysOf(state.intent)
   const hosts = recorded === undefined ? configured : configured.filter((host) => recorded.includes(host))

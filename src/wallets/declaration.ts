@@ -7,7 +7,7 @@ import type { KeyIndexesEvent } from './key-indexes-events.ts'
 export const wallets = {
   name: 'wallets',
   ids: { wallet: 'wal' },
-  scopes: ['wallets:read', 'wallets:write'],
+  scopes: { 'wallets:read': {}, 'wallets:write': {} },
   tables: {
     wallets: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'signer', 'follower', 'party']) },
   },

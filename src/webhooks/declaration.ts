@@ -9,7 +9,7 @@ const DELIVERIES = readBy(READERS, { api: 'SELECT, INSERT, UPDATE', sender: 'SEL
 export const webhooks = {
   name: 'webhooks',
   ids: { webhook: 'whk', webhookSecret: 'whs', webhookReplay: 'rpl', delivery: 'dlv' },
-  scopes: ['webhooks:read', 'webhooks:write'],
+  scopes: { 'webhooks:read': {}, 'webhooks:write': { byNameAlone: true } },
   tables: {
     webhooks: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'sender']) },
     webhook_replays: { follows: 'stream', grants: readBy([...READERS, 'sender']) },

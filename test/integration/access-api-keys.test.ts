@@ -13,7 +13,7 @@ import { setAsideAggregate } from '../../src/audit/set-aside/aggregate.ts'
 import { judgeEvent } from '../../src/audit/set-aside/judge-event.ts'
 import { ALL_AGGREGATES, LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { grantsOf } from '../../src/core/scopes.ts'
-import { CATALOGUE, SCOPES } from '../../src/declarations.ts'
+import { CATALOGUE, SCOPE_RULES } from '../../src/declarations.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { insertBad } from '../support/bad-events.ts'
 import { runProgramLine } from '../support/cli.ts'
@@ -28,7 +28,7 @@ async function withAccess(t: Test) {
   const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}`, catalogue: CATALOGUE })
   const revoke: KeysContext['revokeApiKey'] = (...of) => revokeApiKey({ log }, ...of)
   const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
-  const program = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }), SCOPES)
+  const program = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }), SCOPE_RULES)
   /** Runs the command like an operator; returns its exit code and output. */
   const operate = (...args: string[]) => runProgramLine(program, args)
   return { log, pool, keys, broken, issueApiKey, revoke, authenticator, operate }
@@ -117,7 +117,7 @@ t.test('a key works from its issue to its revocation, and cannot be derived from
     tenantId: 'acme',
     keyId: issued.keyId,
     environment: 'testnet',
-    scopes: new Set(grantsOf(['*'], SCOPES)),
+    scopes: new Set(grantsOf(['*'], SCOPE_RULES)),
   })
   t.equal(await authenticator.verify(issued.token.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), null)
 
@@ -242,7 +242,7 @@ t.test('each failure prints one line and has its own exit code', async (t) => {
   const nowhere = new pg.Pool({ connectionString: 'postgresql://127.0.0.1:1/none' })
   t.after(() => nowhere.end())
   const keys = createApiKeyRows(nowhere)
-  const away = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }), SCOPES)
+  const away = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }), SCOPE_RULES)
   t.strictSame(await runProgramLine(away, ['list']), {
     code: 3,
     out: '',

@@ -13,7 +13,7 @@ import { newId } from '../../src/compose/new-id.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import type { KeyLimit } from '../../src/core/key-limits.ts'
 import { grantsOf } from '../../src/core/scopes.ts'
-import { SCOPES } from '../../src/declarations.ts'
+import { SCOPE_RULES, SCOPES } from '../../src/declarations.ts'
 import { type Decision, decideNew, decideOn, unopened } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/append.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
@@ -57,7 +57,14 @@ async function append({ api }: Attack, decisions: readonly Decision[], tamper: (
 
 function forged(issuedBy: string | null, fields: Partial<ApiKeyIssued['data']> = {}): ApiKeyEvent {
   const scopes = fields.scopes ?? ['wallets:read']
-  const terms = { label: '', scopes, grants: grantsOf(scopes, SCOPES), expiresAt: null, ipAllowlist: [], limits: [] }
+  const terms = {
+    label: '',
+    scopes,
+    grants: grantsOf(scopes, SCOPE_RULES),
+    expiresAt: null,
+    ipAllowlist: [],
+    limits: [],
+  }
   const of = { tenantId: 'acme', environment: 'mainnet', issuedBy, rotatedFrom: null, issuedAt: FOREVER } as const
   return { type: 'ApiKeyIssued', data: { ...terms, ...of, digest: digestOf(createToken('mainnet')), ...fields } }
 }
@@ -80,7 +87,7 @@ t.test('a forged key is made by a living key of its tenant that may make keys', 
     type: 'ChangeApiKey',
     change: { scopes: ['wallets:read'] },
     changedBy: 'key_x',
-    knownScopes: SCOPES,
+    knownScopes: SCOPE_RULES,
   } as const
   await kernel.log.execute(apiKeyAggregate, makers.narrowed.keyId, { ...take, now: kernel.log.now() }, { metadata })
   const before = (await attack.pool.query('SELECT FROM events')).rowCount

@@ -193,12 +193,14 @@ t.test('a quote is of one block, although blocks come meanwhile, in three round 
   // new block by then: anvil answers a question about its newest block from the one that it is just making.
   const { route: theirs } = (await stage.find({ ...wanted, amount: 500n * COIN, maxPriceImpactBps: 5_000 })).routes[0]
   trips.length = 0
-  const { promise, resolve } = Promise.withResolvers<void>()
-  traded = promise
+  let mined: (() => void) | undefined
+  traded = new Promise<void>((resolve) => {
+    mined = resolve
+  })
   const asking = stage.find(wanted)
   while (own().length < 2) await new Promise((again) => setImmediate(again))
   await stage.swap(theirs, wanted)
-  resolve()
+  mined?.()
   const during = await asking
   t.strictSame(during.routes[0].route, before.routes[0].route)
   t.equal(during.block.number, before.block.number)

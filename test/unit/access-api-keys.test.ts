@@ -3,7 +3,7 @@
 import t from 'tap'
 import { type KeysContext, keysProgram } from '../../src/access/keys-program.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
-import { SCOPES } from '../../src/declarations.ts'
+import { SCOPE_RULES } from '../../src/declarations.ts'
 import { runProgramLine } from '../support/cli.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -48,7 +48,7 @@ async function run(...args: readonly string[]) {
   }
   return {
     ...(await runProgramLine(
-      keysProgram((task) => task(ports), SCOPES),
+      keysProgram((task) => task(ports), SCOPE_RULES),
       args,
     )),
     asked,

@@ -6,7 +6,7 @@ import { type ApiKeyCommand, apiKeyDecider } from '../../src/access/decider.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
 import { digestOf } from '../../src/access/token.ts'
 import { grantsBefore, grantsOf } from '../../src/core/scopes.ts'
-import { SCOPES } from '../../src/declarations.ts'
+import { SCOPE_RULES, SCOPES } from '../../src/declarations.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -18,7 +18,7 @@ const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
   label: 'billing 💶',
   digest: digestOf('bsk'),
   scopes: ['*'],
-  grants: grantsOf(['*'], SCOPES),
+  grants: grantsOf(['*'], SCOPE_RULES),
   expiresAt: null,
   ipAllowlist: [],
   limits: [],
@@ -28,7 +28,7 @@ const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
 /** The key with these fields, and the scopes that they ask for. */
 const keyWith = (fields: Partial<typeof key>) => {
   const asked = { ...key, ...fields }
-  return { ...asked, grants: grantsOf(asked.scopes, SCOPES) }
+  return { ...asked, grants: grantsOf(asked.scopes, SCOPE_RULES) }
 }
 /** The event of such a key. */
 const issuedAs = (fields: Partial<typeof key> = {}): ApiKeyEvent => ({
@@ -38,7 +38,7 @@ const issuedAs = (fields: Partial<typeof key> = {}): ApiKeyEvent => ({
 const issue = (fields: Partial<typeof key> = {}): ApiKeyCommand => ({
   type: 'IssueApiKey',
   key: keyWith(fields),
-  knownScopes: SCOPES,
+  knownScopes: SCOPE_RULES,
   now: NOW,
 })
 const issued = issuedAs()
@@ -164,10 +164,14 @@ t.test('a key keeps what `*` stood for when it was issued, and what must be name
     'a key from before holds every scope that there was',
   )
   t.notOk(grantsBefore(['*']).includes('recovery:export'))
-  const now = grantsOf(['*'], SCOPES)
+  const now = grantsOf(['*'], SCOPE_RULES)
   t.strictSame(SCOPES.filter((scope) => !now.includes(scope)).toSorted(), byName)
-  t.strictSame(grantsOf(['*', ...byName], SCOPES).length, SCOPES.length + 1, 'with their names it holds all')
-  t.strictSame(grantsOf(['*'], [...SCOPES, 'later:write']).at(-1), 'later:write', 'a later key holds later scopes')
+  t.strictSame(grantsOf(['*', ...byName], SCOPE_RULES).length, SCOPES.length + 1, 'with their names it holds all')
+  t.strictSame(
+    grantsOf(['*'], { ...SCOPE_RULES, 'later:write': {} }).at(-1),
+    'later:write',
+    'a later key holds later scopes',
+  )
   matchExactly(t, given(issued).state, { grants: now }, 'and this one what it got')
 })
 
@@ -203,7 +207,7 @@ t.test('scopes and expiry of a key can only become less, and a change that chang
     type: 'ChangeApiKey',
     change,
     changedBy: 'key_x',
-    knownScopes: [...SCOPES, 'later:write'],
+    knownScopes: { ...SCOPE_RULES, 'later:write': {} },
     now,
   })
   for (const nothing of [{}, { label: key.label }, { scopes: ['*'] }]) given(old).when(to(nothing)).expect(t)

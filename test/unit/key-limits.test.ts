@@ -12,6 +12,7 @@ import {
   unfitLimits,
 } from '../../src/core/key-limits.ts'
 import { type Asked, bucketOf, reserve, roomIn, type SpendLimit } from '../../src/core/spend-limits.ts'
+import { SCOPE_RULES } from '../../src/declarations.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'
@@ -208,23 +209,24 @@ t.test('requests a day are passed on as other limits, and no transaction reserve
   t.ok(isWithinLimits(made, own))
   t.notOk(isWithinLimits(changedLimits('key_1', [{ ...asked, amount: '101' }], own), own))
   t.ok(isWithinLimits(changedLimits('key_1', [{ ...asked, amount: '99' }], own), own))
-  t.equal(unfitLimits(own, ['signatures:write']), null, 'it limits no amount')
+  t.equal(unfitLimits(own, ['signatures:write'], SCOPE_RULES), null, 'it limits no amount')
   t.ok(isWithinLimits(newLimits('key_2', [ether], own), own))
   t.end()
 })
 
 t.test('scopes that spend what no limit counts go with no limit of amounts', (t) => {
   const limits = newLimits('key_1', [ether], [])
-  t.equal(unfitLimits(limits, ['transactions:write']), null)
-  t.equal(unfitLimits(limits, ['signatures:write'])?.[0], 'limits_with_scope')
-  t.equal(unfitLimits(newLimits('key_1', [count], []), ['signatures:write']), null)
-  t.equal(unfitLimits(newLimits('key_1', [ether, ether], []), [])?.[0], 'duplicate')
+  t.equal(unfitLimits(limits, ['transactions:write'], SCOPE_RULES), null)
+  t.equal(unfitLimits(limits, ['signatures:write'], SCOPE_RULES)?.[0], 'limits_with_scope')
+  t.equal(unfitLimits(newLimits('key_1', [count], []), ['signatures:write'], SCOPE_RULES), null)
+  t.equal(unfitLimits(newLimits('key_1', [ether, ether], []), [], SCOPE_RULES)?.[0], 'duplicate')
   t.equal(
     unfitLimits(
       Array.from({ length: 51 }, (_, n) => newLimits(`key_${n}`, [ether], [])[0]).flatMap((one) =>
         one === undefined ? [] : [{ ...one, inherited: true }],
       ),
       [],
+      SCOPE_RULES,
     )?.[0],
     'too_many',
   )

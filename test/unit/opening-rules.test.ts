@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { DEPLOYMENT_PROXY } from '../../src/chain/deployment-proxy.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
-import { CAPABILITIES, KINDS } from '../../src/compose/capabilities.ts'
+import { KINDS } from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import { OPENINGS } from '../../src/declarations.ts'
 import { FACTORY_ABI } from '../../src/nft/contracts/artefact.ts'
@@ -52,17 +52,6 @@ const { call } = intentOf('ContractCallRequested')
 const { swap } = intentOf('SwapRequested')
 if (call === undefined || swap === undefined) throw new Error('the recorded events have a call and a swap')
 const elsewhere = { subject: { type: 'other', id: '1' } }
-
-t.test(
-  'two capabilities never say the rules of the same kind, part or cover: one would replace the other',
-  async (test) => {
-    for (const member of ['kinds', 'judges', 'covers', 'parts'] as const) {
-      const names = CAPABILITIES.flatMap((capability) => Object.keys(capability[member] ?? {}))
-      test.ok(names.length > 0, member)
-      test.strictSame([...new Set(names)].sort(), names.sort(), member)
-    }
-  },
-)
 
 t.test('every kind of initial event has a rule', async (test) => {
   test.strictSame(

@@ -4,6 +4,7 @@ import t from 'tap'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import { JUDGED_KINDS } from '../../src/compose/capabilities.ts'
 import type { Opening } from '../../src/core/registry.ts'
+import { OPENINGS } from '../../src/declarations.ts'
 import type { CompiledPolicy } from '../../src/policies/compile.ts'
 import { createJudge } from '../../src/policies/judge.ts'
 import type { SentRule } from '../../src/policies/sent-policy.ts'
@@ -59,8 +60,8 @@ t.test('nothing is asked and recorded where nothing is in force, nor for what no
   for (const opening of UNJUDGED) t.strictSame(await judge.transaction(opening, openingData(), ASKING), {}, opening)
   t.strictSame([...without.asked, ...asked], [])
   t.strictSame(
-    Object.entries(JUDGED_KINDS)
-      .flatMap(([opening, { isUnjudged }]) => (isUnjudged ? [opening] : []))
+    Object.entries(OPENINGS)
+      .flatMap(([opening, { isUnjudged }]) => (isUnjudged === true ? [opening] : []))
       .sort(),
     [...UNJUDGED].sort(),
     'every other opening is judged',

@@ -63,6 +63,16 @@ function bytesOf(state: TransactionState) {
   return { loaded: { state }, attempt }
 }
 
+t.test('bytes of a kind that the program has no rules of go nowhere', async (t) => {
+  const [node, relays] = [nodeOf(), relaysOf(['a'])]
+  const receivers = { client: node, agreed: agreeing(), relays }
+  for (const state of [TRANSFER, SWAP]) {
+    const [answer] = await sendBytes(receivers, [bytesOf(state)], new Map())
+    t.equal(answer?.outcome, 'left')
+  }
+  t.strictSame([node.sent, relays.sent], [[], []])
+})
+
 t.test('relays get swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a'])]
   const items = [TRANSFER, SWAP, CANCELLED, BUMPED, TRANSFER].map(bytesOf)

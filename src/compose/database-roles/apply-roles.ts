@@ -5,7 +5,7 @@
 import { escapeIdentifier, escapeLiteral, type Pool, type PoolClient } from 'pg'
 import { DATABASE_ROLES, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
-import { QUEUE_NAMES, TABLES } from '../../declarations.ts'
+import { OPENINGS, QUEUE_NAMES, TABLES } from '../../declarations.ts'
 import { QUEUE_SCHEMA } from '../../jobs/postgres.ts'
 import { eventRules, rowRules } from './event-rules.ts'
 import { ROLE_TERMS, roleRights } from './role-rights.ts'
@@ -52,6 +52,11 @@ async function makeRowChecks(client: PoolClient): Promise<void> {
   ])
   const { rules, chain, content, free } = rowRules()
   await client.query('SELECT create_row_checks($1, $2, $3, $4)', [JSON.stringify(rules), chain, content, free])
+  const unjudged = Object.entries(OPENINGS).flatMap(([type, { isUnjudged }]) => (isUnjudged === true ? [type] : []))
+  await client.query(
+    `CREATE OR REPLACE FUNCTION unjudged_openings() RETURNS text[] LANGUAGE sql STABLE
+       AS $$ SELECT ARRAY[${unjudged.map(escapeLiteral).join(', ')}]::text[] $$`,
+  )
 }
 
 /** Each role moves its own checkpoints: another's could be moved past events that were never handled. */
