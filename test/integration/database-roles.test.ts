@@ -10,7 +10,8 @@ import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles
 import { makeLogins } from '../../src/compose/database-roles/logins.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
-import { STREAMS } from '../../src/declarations.ts'
+import type { Opening } from '../../src/core/registry.ts'
+import { OPENINGS, STREAMS } from '../../src/declarations.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
@@ -264,6 +265,21 @@ async function aclsOf(pool: Pool): Promise<readonly string[]> {
   )
   return rows.map(({ line }) => line)
 }
+
+t.test('the database passes over the openings of which the declarations say that no policy judges them', async (t) => {
+  const { pool } = await withDatabase(t)
+  const unjudged = Object.keys(OPENINGS).filter((type) => OPENINGS[type as Opening].isUnjudged === true)
+  const read = async () => {
+    const { rows } = await pool.query<{ types: readonly string[] }>('SELECT unjudged_openings() AS types')
+    return rows[0]?.types
+  }
+  t.ok(unjudged.length > 0)
+  t.strictSame(await read(), unjudged)
+  await pool.query(`CREATE OR REPLACE FUNCTION unjudged_openings() RETURNS text[] LANGUAGE sql STABLE
+    AS $$ SELECT '{TransferRequested}'::text[] $$`)
+  await applyDatabaseRoles(pool)
+  t.strictSame(await read(), unjudged, 'each migration says it again')
+})
 
 t.test('an owner that may make roles needs not be a superuser, and one that may not is told what to do', async (t) => {
   const postgres = await startPostgres({ directory: t.testdir(), settings: { fsync: 'off', shared_buffers: '16MB' } })
