@@ -65,8 +65,8 @@ export const ACTIONS = new Set([
   'export',
   'api_key_change',
 ])
-/** They exchange letters or tables, not assets. */
-const NOT_SWAPS = /^src\/(core\/closest|event-log\/rebuild|replay\/rebuild-command)\.ts$/
+/** They exchange letters or tables, or know names of other people's typed data. */
+const NOT_SWAPS = /^src\/(core\/(closest|spending-types)|event-log\/rebuild|replay\/rebuild-command)\.ts$/
 const CODE = /\.(ts|mjs)$/
 const NOT_OURS = /^(src\/(generated|contracts\/artifacts)\/|scripts\/house\.mjs$)/
 
