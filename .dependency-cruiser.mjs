@@ -43,7 +43,7 @@ export const USES = {
   swaps: ['assets', 'balances', 'policies', 'transactions', 'wallets'],
   transactions: ['wallets'],
   wallets: ['transactions'],
-  webhooks: [],
+  webhooks: ['operator'],
 }
 /** What every capability may import. */
 const SHARED = `core|${KERNEL}|generated|contracts|http|cli`

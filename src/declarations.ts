@@ -21,6 +21,7 @@ import type {
   Catalogue,
   Declared,
   DeclaredQuotas,
+  FindingKind,
   IdKind,
   QueueName,
   ReadModel,
@@ -37,6 +38,7 @@ import { http } from './http/declaration.ts'
 import { keys } from './keys/declaration.ts'
 import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
+import { operator } from './operator/declaration.ts'
 import { policies } from './policies/declaration.ts'
 import { recovery } from './recovery/declaration.ts'
 import { restores } from './restores/declaration.ts'
@@ -70,6 +72,7 @@ const DECLARATIONS: Declared = {
   'event-log': eventLog,
   keys,
   http,
+  operator,
 }
 
 const ALL: readonly Declaration[] = Object.values(DECLARATIONS)
@@ -125,6 +128,11 @@ export const CATALOGUE: Catalogue = {
   quotas: Object.fromEntries(
     Object.entries(merged(ALL.map(({ quotas }) => quotas))).sort(([, a], [, b]) => a.place - b.place),
   ) as DeclaredQuotas,
+  findings: merged(
+    ALL.flatMap(({ findings = [] }) => findings)
+      .sort((a, b) => a.place - b.place)
+      .map(({ kinds }) => kinds),
+  ) as Readonly<Record<FindingKind, string>>,
   metrics: {
     counters: merged(ALL.map(({ counters }) => counters)),
     timers: merged(ALL.map(({ timers }) => timers)),

@@ -4,4 +4,4 @@ import { bursarCommands } from '../src/compose/bursar.ts'
 
 const description = 'Inspects and repairs the event log, the lanes and the queues of Bursar.'
 
-await runProgram({ name: 'bursar', description, commands: bursarCommands(process.env) }, process)
+await runProgram({ name: 'bursar', description, commands: await bursarCommands(process.env) }, process)

@@ -1,10 +1,12 @@
-/** The operator commands with their parts, which are created when a command runs, not before. */
-import { once } from 'node:events'
+/** The commands of `npm run bursar`, with their parts, which are created when a command runs, not before. */
 import type { CliCommand } from '../cli/command.ts'
+import type { InHelp, Opens } from '../operator/for-operators.ts'
+import { tellingOutages } from '../operator/operator-context.ts'
 import { deployGuardCommand } from '../swaps/guard-command.ts'
-import { listenCommand } from '../webhooks/listen-command.ts'
 import { createApiContext } from './api-context.ts'
 import { auditCommands } from './audit-commands.ts'
+import { CAPABILITIES } from './capabilities.ts'
+import type { Kernel } from './kernel.ts'
 import { composeOperator } from './operator.ts'
 import { policyCommands } from './policy-commands.ts'
 import { replayCommands } from './replay-commands.ts'
@@ -12,22 +14,37 @@ import { composeRotationCommands } from './rotation-commands.ts'
 import { withKernel } from './run-command.ts'
 
 /**
- * In the order of the help.
+ * In the order of the help: commands of capabilities name their place among those here.
  *
  * @param env source of the settings
  */
-export function bursarCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+export async function bursarCommands(env: NodeJS.ProcessEnv): Promise<readonly CliCommand[]> {
+  const given = await Promise.all(CAPABILITIES.map(({ forOperators }) => forOperators?.()))
+  const opens: Opens = {
+    within: (task) => withKernel(env, (kernel) => task(commandContext(kernel))),
+    reporting: tellingOutages((task) => withKernel(env, (kernel) => task(commandContext(kernel)), { reports: true })),
+  }
+  const deployGuard = deployGuardCommand((task) => withKernel(env, (kernel) => task(createApiContext(kernel))))
   return [
-    ...composeOperator(env),
-    // It needs no database.
-    listenCommand({
-      clock: Date.now,
-      untilStopped: async () => void (await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])),
-    }),
-    deployGuardCommand((task) => withKernel(env, (kernel) => task(createApiContext(kernel)))),
-    ...policyCommands(env),
-    ...replayCommands(env),
-    ...auditCommands(env),
-    ...composeRotationCommands(env),
+    ...composeOperator(
+      env,
+      given.flatMap((gives) => gives?.findings ?? []),
+    ),
+    { place: 60, command: deployGuard },
+    ...at(70, policyCommands(env)),
+    ...at(80, replayCommands(env)),
+    ...at(90, auditCommands(env)),
+    ...at(100, composeRotationCommands(env)),
+    ...given.flatMap((gives) => gives?.commands?.(opens) ?? []),
   ]
+    .sort((a, b) => a.place - b.place)
+    .map(({ command }) => command)
+}
+
+function at(place: number, commands: readonly CliCommand[]): readonly InHelp[] {
+  return commands.map((command) => ({ place, command }))
+}
+
+function commandContext(kernel: Kernel) {
+  return { ...kernel, capabilities: CAPABILITIES, api: () => createApiContext(kernel) }
 }

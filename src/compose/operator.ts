@@ -2,13 +2,14 @@
 import { countObservedFrom } from '../activity/count-observed.ts'
 import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
 import { readHeaders } from '../chain/blocks.ts'
-import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
 import { eventIdOf } from '../core/event-ids.ts'
+import { CATALOGUE } from '../declarations.ts'
 import { readDatabaseFacts } from '../event-log/database-facts.ts'
 import { acceptReorg, countUndone, readRefused } from '../follower/finality.ts'
 import { acceptReorgCommand } from '../operator/accept-reorg-command.ts'
 import { operatorCommands } from '../operator/commands.ts'
+import type { FindingSource, InHelp } from '../operator/for-operators.ts'
 import type { OperatorContext } from '../operator/operator-context.ts'
 import { reconcileCommand } from '../operator/reconcile-command.ts'
 import { findUnsound } from '../operator/stuck/find-unsound.ts'
@@ -19,7 +20,6 @@ import { createOutsideReads } from '../transactions/outside.ts'
 import { findUnminedLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
 import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
@@ -28,9 +28,9 @@ import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores } from './restores.ts'
 import { withKernel } from './run-command.ts'
 
-export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
-  return [
-    ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)), { reports: true })),
+/** @param findings what capabilities let `stuck` find */
+export function composeOperator(env: NodeJS.ProcessEnv, findings: readonly FindingSource[]): readonly InHelp[] {
+  const changing = [
     reconcileCommand((task) =>
       withKernel(env, (kernel) => {
         const { log, leases, chainOf } = kernel
@@ -67,6 +67,13 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
       }),
     ),
   ]
+  return [
+    ...operatorCommands(
+      (task) => withKernel(env, (kernel) => task(operatorPorts(kernel, findings)), { reports: true }),
+      CATALOGUE.findings,
+    ),
+    ...changing.map((command) => ({ place: 40, command })),
+  ]
 }
 
 /** What lanes are compared with, as a signer does it. */
@@ -97,7 +104,7 @@ function operatorChains({ chains }: Kernel): OperatorContext['chains'] {
   }))
 }
 
-function operatorPorts(kernel: Kernel): OperatorContext {
+function operatorPorts(kernel: Kernel, findings: readonly FindingSource[]): OperatorContext {
   const { config, pool, log, jobs, clock } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const checkRecorded = composeCheckRecorded(kernel, walletOf, null, composeCheckRequests(kernel, { counts: true }))
@@ -121,9 +128,9 @@ function operatorPorts(kernel: Kernel): OperatorContext {
       return open.first === null || text === null ? null : { eventId: eventIdOf(open.first), text }
     },
     findUnsound: () => findUnsound(pool, checkRecorded),
-    readWebhooks: () => readWebhooksNow(pool),
+    findings,
     hasIpfs: config.ipfs !== null,
     parties,
-    settings: config,
+    config,
   }
 }

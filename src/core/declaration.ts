@@ -177,6 +177,11 @@ export type Declaration = {
   readonly tasks?: readonly string[]
   /** The error codes that it raises, and those that others raise about its resources. */
   readonly errors?: ErrorActions
+  /**
+   * Kinds of what `stuck` finds, each with what it means. They are stable: scripts and alarms use them. `place`: of the help, the
+   * lowest is first.
+   */
+  readonly findings?: readonly { readonly place: number; readonly kinds: Readonly<Record<string, string>> }[]
   /** The groups of its routes in the API document. `place`: the lowest is first. */
   readonly tags?: Readonly<Record<string, { readonly description: string; readonly place: number }>>
   readonly quotas?: Readonly<Record<string, QuotaDeclaration>>

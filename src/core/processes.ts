@@ -52,7 +52,7 @@ export type ProcessDeclaration = {
   /** Each has a number, and data, a database user and a service of its own: `mpc-party-1`. Any number of the others share a name. */
   readonly numbered?: true
   /** When one must be running; of numbered ones each. */
-  readonly needed: 'always' | 'for webhooks' | 'for mpc wallets'
+  readonly needed: 'always' | 'for its capability' | 'for mpc wallets'
   /** It holds keys or shares, so it verifies hash chains and refuses edited events. */
   readonly verifies?: true
   /** The streams that it keeps in memory, from the version at which a stream is kept. By default none. */
@@ -206,7 +206,7 @@ export const PROCESSES = {
     howMany: 'any number, of which one decides',
     databaseRole: 'sender',
     rights: { leases: ['webhook-%', 'webhooks'], checkpoints: ['webhooks'], queues: true },
-    needed: 'for webhooks',
+    needed: 'for its capability',
     secrets: { WEBHOOK_IDENTITY: 'webhook_identity' },
     service: {
       comment: 'The only service that can sign deliveries to webhooks. Run any number of it.',

@@ -48,6 +48,12 @@ type QuotaIn<D, Kind> = D extends { readonly quotas: infer Q }
   ? { [Name in keyof Q & string]: Q[Name] extends { readonly kind: Kind } ? Name : never }[keyof Q & string]
   : never
 
+type FindingIn<D> = D extends { readonly findings: readonly (infer Group)[] }
+  ? Group extends { readonly kinds: infer Kinds }
+    ? keyof Kinds & string
+    : never
+  : never
+
 export type IdKind = KeyIn<AnyDeclared, 'ids'>
 /** What ids begin with, before `_`. */
 export type IdPrefix = IdPrefixIn<AnyDeclared>
@@ -63,6 +69,8 @@ export type ReadModel = ReadModelIn<AnyDeclared>
 /** Tables beside the log of which an append writes whole rows. */
 export type AppendedBeside = AppendedIn<AnyDeclared>
 export type QueueName = QueueIn<AnyDeclared>
+/** What `stuck` finds. */
+export type FindingKind = FindingIn<AnyDeclared>
 
 export type Quota = KeyIn<AnyDeclared, 'quotas'>
 /** Counted in the database: what exists or is unfinished, across all API processes. */
@@ -104,6 +112,8 @@ export type Catalogue = {
   readonly errors: readonly ErrorActions[]
   readonly metrics: DeclaredMetrics
   readonly quotas: DeclaredQuotas
+  /** What each kind of finding means, in the order of the help. */
+  readonly findings: Readonly<Record<FindingKind, string>>
   /** The tags of the API document, in the order in which a reader needs them. */
   readonly tags: readonly { readonly name: string; readonly description: string }[]
 }

@@ -1,23 +1,21 @@
-/** The operator commands, in the order of the help. */
-import type { CliCommand, Within } from '../cli/command.ts'
+/** The operator commands that no capability gives. */
+import type { Within } from '../cli/command.ts'
+import type { Catalogue } from '../core/registry.ts'
 import { explainCommand } from './explain/explain-command.ts'
+import type { InHelp } from './for-operators.ts'
 import { laneCommand } from './lanes/lane-command.ts'
 import { lanesCommand } from './lanes/lanes-command.ts'
 import { networksCommand } from './networks-command.ts'
 import { type OperatorContext, tellingOutages } from './operator-context.ts'
 import { queuesCommand } from './queues-command.ts'
 import { stuckCommand } from './stuck/stuck-command.ts'
-import { webhooksCommand } from './webhooks-command.ts'
 
-export function operatorCommands(within: Within<OperatorContext>): readonly CliCommand[] {
-  const commands = [
-    stuckCommand,
-    lanesCommand,
-    laneCommand,
-    queuesCommand,
-    webhooksCommand,
-    networksCommand,
-    explainCommand,
+/** @param kinds what each kind of finding means */
+export function operatorCommands(opens: Within<OperatorContext>, kinds: Catalogue['findings']): readonly InHelp[] {
+  const within = tellingOutages(opens)
+  return [
+    { place: 10, command: stuckCommand(within, kinds) },
+    ...[lanesCommand, laneCommand, queuesCommand].map((command) => ({ place: 10, command: command(within) })),
+    ...[networksCommand, explainCommand].map((command) => ({ place: 30, command: command(within) })),
   ]
-  return commands.map((command) => command(tellingOutages(within)))
 }

@@ -3,17 +3,16 @@ import type { Explained } from '../capability.ts'
 import type { Within } from '../cli/command.ts'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { WebhooksNow } from '../core/webhooks-now.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
 import type { DatabaseFacts } from '../event-log/database-facts.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Job } from '../jobs/queues.ts'
 import type { OperatorChain } from './chain-now.ts'
-import type { OperatorSettings } from './limits.ts'
+import type { FindingSource } from './for-operators.ts'
 import type { Unsound } from './stuck/find-unsound.ts'
 
-export type OperatorContext = Pick<Context, 'pool' | 'clock'> & {
+export type OperatorContext = Pick<Context, 'pool' | 'clock' | 'config'> & {
   readonly log: Pick<EventLog, 'loadMany' | 'readSound'>
   readonly jobs: Pick<Jobs, 'counts' | 'failed' | 'oldest'>
   /** The back end of the queues. */
@@ -30,12 +29,11 @@ export type OperatorContext = Pick<Context, 'pool' | 'clock'> & {
   readonly readDatabase: () => Promise<DatabaseFacts>
   /** What the auditor found and nobody has set aside, as one line; `null` for nothing. */
   readonly readBadEvents: () => Promise<BadEventsNow | null>
-  /** Webhooks that are not deleted, of all tenants. */
-  readonly readWebhooks: () => Promise<WebhooksNow>
+  /** What capabilities let `stuck` find. */
+  readonly findings: readonly FindingSource[]
   readonly hasIpfs: boolean
   /** Parties of the joint keys; empty without mpc wallets. */
   readonly parties: readonly number[]
-  readonly settings: OperatorSettings
 }
 
 /** Bad events of the log: the first of them by its id, and one line about all. */

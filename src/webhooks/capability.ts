@@ -14,6 +14,7 @@ export const webhooks: Capability = {
   },
   explains: [explainedWebhook, explainedDelivery],
   usage: { webhooks: WEBHOOKS_OF_TENANT },
+  forOperators: () => import('./for-operators.ts'),
   place: 80,
   routes: async () => (await import('./delivery-routes.ts')).webhookApi,
 }

@@ -109,6 +109,18 @@ export const webhooks = {
       labels: [],
     },
   },
+  findings: [
+    {
+      place: 90,
+      kinds: {
+        webhook_failing: 'deliveries to a webhook fail',
+        webhook_disabled: 'a webhook was disabled because its receiver failed or is gone',
+        webhook_not_sent: 'events wait for a webhook, and no sender tries to send them',
+        webhook_replay_stopped: 'a replay to a webhook makes no progress',
+        webhook_replay_expired: 'a replay to a webhook was not begun within seven days',
+      },
+    },
+  ],
   tags: {
     Webhooks: { description: 'Have events sent to your URL, signed and in order for each resource.', place: 90 },
   },

@@ -3,7 +3,7 @@
  */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -141,7 +141,7 @@ t.test('a gap is filled without what later transactions reserve: they are mined 
   await rpc('anvil_dropTransaction', foreign)
   // What the wallet got back does not pay for a filler at this price.
   await raiseTo(60n * GWEI)
-  const commands = composeOperator(service.env)
+  const commands = await bursarCommands(service.env)
   await eventually(async () => /The wallet lacks \d+ wei/.test((await runCommandLine(commands, 'stuck')).out))
   t.equal((await fillersOf(wallet)).length, 0, 'nothing is taken from what the transfer needs')
   await raiseTo(GWEI)

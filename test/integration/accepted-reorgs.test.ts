@@ -58,7 +58,6 @@ function untilRefused({ pool }: FollowedChain, reason: RegExp): Promise<true> {
 async function stuckOn({ pool, settings }: FollowedChain) {
   const sources = {
     pool,
-    readWebhooks: async () => ({}) as never,
     sources: [],
     hasIpfs: false,
   }

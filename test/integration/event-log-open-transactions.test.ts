@@ -11,7 +11,6 @@ import { openFor, readOpenTransactions } from '../../src/event-log/open-transact
 import { withSessions } from '../../src/event-log/session.ts'
 import { createReadiness } from '../../src/http/health.ts'
 import { readServiceFacts } from '../../src/operator/stuck/service-facts.ts'
-import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { loginAs } from '../support/database-login.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { MIGRATIONS } from '../support/postgres.ts'
@@ -133,8 +132,7 @@ t.test('operators and the API see the session, whatever the process roles may se
   const operator = new pg.Pool({ connectionString: service.urlAs('operator'), max: 2 })
   t.teardown(() => operator.end())
   const mine = { pid, database: 'warehouse', user: 'bursar', application: 'nightly', state: 'idle in transaction' }
-  const readWebhooks = () => readWebhooksNow(operator)
-  const ctx = { pool: operator, sources: [], hasIpfs: false, readWebhooks }
+  const ctx = { pool: operator, sources: [], hasIpfs: false }
   const { openTransactions } = await readServiceFacts(ctx, new Map(), new Date())
   const [found] = openFor(openTransactions, 0).filter((one) => one.pid === pid)
   t.match(found, { ...mine, query: /^SELECT pg_backend_pid\(\).*'a secret'/ })

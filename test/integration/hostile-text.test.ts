@@ -55,7 +55,7 @@ async function withHostileLog(t: Test): Promise<Stage> {
     ETHEREUM_CHAIN_ID: '1',
     ETHEREUM_RPC_URLS: await hostileNode(t),
   }
-  return { pool, directory, commands: [...bursarCommands(env), ...keysCommands(env), ...failedJobs()] }
+  return { pool, directory, commands: [...(await bursarCommands(env)), ...keysCommands(env), ...failedJobs()] }
 }
 
 /** A node whose every answer is an error with hostile text. */

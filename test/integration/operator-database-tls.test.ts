@@ -3,12 +3,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { operatorCommands } from '../../src/operator/commands.ts'
-import { runCommandLine } from '../support/cli.ts'
 import { withOperator } from '../support/operator-stage.ts'
 
 t.test('a command that needs TLS and gets none from the database ends with one line and exit code 3', async (t) => {
-  const { ports, pool, logOn } = await withOperator(t)
+  const { runWith, pool, logOn } = await withOperator(t)
   const servers = [
     ['PostgreSQL without TLS', {}],
     ['a server that answers with an error', { host: '127.0.0.1', port: await startAnswering(t, 'E') }],
@@ -17,10 +15,10 @@ t.test('a command that needs TLS and gets none from the database ends with one l
   for (const [about, address] of servers) {
     const overTls = new pg.Pool({ ...pool.options, ...address, ssl: { rejectUnauthorized: false } })
     t.teardown(() => overTls.end())
-    const commands = operatorCommands((task) => task({ ...ports, pool: overTls, log: logOn(overTls) }))
+    const parts = { pool: overTls, log: logOn(overTls) }
     const line = /^The database does not answer: .*(?:SSL|EPROTO).*\n$/
-    t.match(await runCommandLine(commands, 'stuck'), { code: 3, out: /database_down/, err: line }, about)
-    t.match(await runCommandLine(commands, 'lanes'), { code: 3, out: '', err: line }, about)
+    t.match(await runWith(parts, 'stuck'), { code: 3, out: /database_down/, err: line }, about)
+    t.match(await runWith(parts, 'lanes'), { code: 3, out: '', err: line }, about)
   }
 })
 

@@ -2,8 +2,6 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { Conflict, Unavailable } from '../../src/core/errors.ts'
-import { operatorCommands } from '../../src/operator/commands.ts'
-import { runCommandLine } from '../support/cli.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { hashOf, holdLease, type OperatorStage, signature, withOperator } from '../support/operator-stage.ts'
@@ -169,20 +167,19 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
     t.match(await run('lanes'), { code: 3, out: 'no lane has work in progress\n', err: /No node of ethereum answers/ })
     const dead = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 })
     t.teardown(() => dead.end())
-    const commands = operatorCommands((task) => task({ ...stage.ports, pool: dead, log: stage.logOn(dead) }))
-    const { code, out, err } = await runCommandLine(commands, 'stuck --json')
+    const parts = { pool: dead, log: stage.logOn(dead) }
+    const { code, out, err } = await stage.runWith(parts, 'stuck --json')
     t.strictSame(
       [code, JSON.parse(out).findings.map(({ kind }: { kind: string }) => kind)],
       [3, ['database_down', 'node_down']],
     )
     t.match(err, /The database does not answer/)
     for (const line of ['lanes', `explain 0x${'ab'.repeat(32)}`])
-      t.match(await runCommandLine(commands, line), { code: 3, out: '', err: /^The database does not answer: .*\n$/ })
+      t.match(await stage.runWith(parts, line), { code: 3, out: '', err: /^The database does not answer: .*\n$/ })
     const queueless = { ...jobs, counts: () => Promise.reject(new Unavailable('queue_unavailable', 'No answer.')) }
-    const withoutQueue = operatorCommands((task) => task({ ...stage.ports, jobs: queueless }))
     node.up = true
-    t.match(await runCommandLine(withoutQueue, 'stuck'), { code: 3, out: /queue_down/ })
-    t.match(await runCommandLine(withoutQueue, 'queues'), { code: 3, out: '', err: 'No answer.\n' })
+    t.match(await stage.runWith({ jobs: queueless }, 'stuck'), { code: 3, out: /queue_down/ })
+    t.match(await stage.runWith({ jobs: queueless }, 'queues'), { code: 3, out: '', err: 'No answer.\n' })
   })
 }
 

@@ -1,6 +1,6 @@
 /** What became of swaps and contract calls: in the metrics of the processes that know it, and as `explain` tells it. */
 import t from 'tap'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { accepted } from '../support/client.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -40,7 +40,7 @@ function observed({ service }: Stage, labels: string): Promise<boolean> {
 
 /** What `npm run bursar -- explain` prints, with exit code 0. */
 async function explained({ service }: Stage, id: string): Promise<string> {
-  const { code, out, err } = await runCommandLine(composeOperator(service.env), `explain ${id}`)
+  const { code, out, err } = await runCommandLine(await bursarCommands(service.env), `explain ${id}`)
   if (code !== 0) throw new Error(`${code}: ${out}${err}`)
   return out
 }

@@ -1,7 +1,7 @@
 /** What happens to a policy is told in the feed, to webhooks, to `explain` and in the audit: once, and as documented. */
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { createClient, type ReplyBody } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
@@ -138,7 +138,7 @@ t.test('a key without the scope gets no data, and no webhook with data', async (
 })
 
 t.test('explain and the audit tell the history of the policy', async (t) => {
-  const { out } = await runCommandLine(composeOperator(env), `explain ${STREAM}`)
+  const { out } = await runCommandLine(await bursarCommands(env), `explain ${STREAM}`)
   const texts = [
     /draft 1: 2 rules, default allow/,
     /draft 1 became the shadow, version 1: 2 rules, default allow, not seeded yet/,

@@ -3,8 +3,8 @@
  * request again by the policy of the log, and signs nothing that it forbids.
  */
 import t from 'tap'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import { composeOperator } from '../../src/compose/operator.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import type { Reservation } from '../../src/core/spend-limits.ts'
@@ -112,7 +112,7 @@ t.test('a request that an API process forged is not signed if the policy forbids
   t.ok(mismatches >= lies.length, `the metric counts what is not signed: ${mismatches}`)
   for (const id of ids) t.match(await stage.read(payer, id), { state: 'requested', hash: null })
 
-  const { findings } = JSON.parse((await runCommandLine(composeOperator(service.env), 'stuck --json')).out)
+  const { findings } = JSON.parse((await runCommandLine(await bursarCommands(service.env), 'stuck --json')).out)
   for (const id of ids)
     t.ok(
       findings.some(({ kind, subject }: Record<string, string>) => kind === 'not_as_recorded' && subject?.includes(id)),

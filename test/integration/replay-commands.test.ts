@@ -239,7 +239,7 @@ t.test('the user of the operator suffices for reads, and not for rebuilding tabl
   await applyDatabaseRoles(some.pool) // Settings of a whole database are not copied from the template.
   const DATABASE_URL = (await roleUrls(t, some.url))('operator')
   const env = { DATABASE_URL, SANDBOX: 'true', DATA_DIR: t.testdir() }
-  const commands = bursarCommands(env)
+  const commands = await bursarCommands(env)
   const complaint = async (line: string) => (await runCommandLine(commands, line)).err
   const run = async (line: string) => (await runCommandLine(commands, line)).code
   for (const line of ['replay --diff', 'lanes', 'queues', `export --out ${env.DATA_DIR}/log.jsonl`])

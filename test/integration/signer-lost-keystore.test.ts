@@ -7,7 +7,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
 import { parseKek } from '../../src/keys/kek.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
@@ -49,7 +49,7 @@ const addressOf = async (api: Client, id: string): Promise<string | null> =>
 /** The next step that `stuck` shows when it reports the keystore. */
 const reported = () =>
   eventually(async () => {
-    const { out } = await runCommandLine(composeOperator(service.env), 'stuck --json')
+    const { out } = await runCommandLine(await bursarCommands(service.env), 'stuck --json')
     const { findings } = JSON.parse(out) as { findings: { kind: string; problem: string }[] }
     return findings.find(({ kind }) => kind === 'keystore_wrong')?.problem
   })
@@ -91,7 +91,7 @@ t.test('with an empty keystore everything waits, no seed is made, and the right 
   for (const { api, id } of wallets) addresses.push(await eventually(() => addressOf(api, id)))
   t.equal(new Set(addresses).size, 4, 'each wallet has its own address')
   await eventually(async () => {
-    const { out } = await runCommandLine(composeOperator(service.env), 'stuck --json')
+    const { out } = await runCommandLine(await bursarCommands(service.env), 'stuck --json')
     return !out.includes('keystore_wrong')
   })
 })

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { BAD_EVENTS, insertBad } from '../support/bad-events.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -80,7 +80,7 @@ t.test('a row that differs from its stream is not signed until it is corrected',
     t.match(refusals(id).at(-1), { reason: new RegExp(column) }, `${column} is named: ${refusals(id).at(-1)?.reason}`)
     await service.stopWorker('signer')
     t.match(await stage.read(payer, id), { state: 'requested', hash: null })
-    const { findings } = JSON.parse((await runCommandLine(composeOperator(service.env), 'stuck --json')).out)
+    const { findings } = JSON.parse((await runCommandLine(await bursarCommands(service.env), 'stuck --json')).out)
     const tampered = { kind: 'not_as_recorded', subject: `transaction ${id}` }
     t.match(
       findings.find(({ kind }: { kind: string }) => kind === tampered.kind),

@@ -1,8 +1,8 @@
 /** What one receiver refuses, or answers late, delays nothing but itself: senders and receivers over HTTP. */
 
 import t from 'tap'
-import { judgeWebhooks } from '../../src/operator/judge-webhooks.ts'
 import { reviseWallet } from '../../src/wallets/routes.ts'
+import { judgeWebhooks } from '../../src/webhooks/judge-webhooks.ts'
 import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'

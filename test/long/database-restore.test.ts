@@ -6,7 +6,7 @@ import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { composeTakeCheckpoint } from '../../src/compose/auditor.ts'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { type CliRun, runCommandLine } from '../support/cli.ts'
 import { goldenShares } from '../support/golden-shares.ts'
@@ -60,8 +60,8 @@ async function waiting(): Promise<Sent[]> {
 }
 
 /** `npm run bursar -- reconcile`, as a database user with this role. */
-function reconcile(role: DatabaseRole, words: string): Promise<CliRun> {
-  const commands = composeOperator({ ...service.env, DATABASE_URL: service.urlAs(role) })
+async function reconcile(role: DatabaseRole, words: string): Promise<CliRun> {
+  const commands = await bursarCommands({ ...service.env, DATABASE_URL: service.urlAs(role) })
   return runCommandLine(commands, `reconcile ${words}`)
 }
 

@@ -3,7 +3,7 @@
  * program with the key of the wallet. Each request has its own transaction on chain, and none has two.
  */
 import t, { type Test } from 'tap'
-import { composeOperator } from '../../src/compose/operator.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { accepted } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
@@ -33,15 +33,13 @@ async function payOutside(wallet: LoadWallet, fees = { maxFeePerGas: 10n ** 10n,
 }
 
 async function explain(id: string): Promise<string> {
-  const commands = composeOperator({ ...service.env, DATABASE_URL: service.urlAs('operator') })
+  const commands = await bursarCommands({ ...service.env, DATABASE_URL: service.urlAs('operator') })
   return (await runCommandLine(commands, `explain ${id}`)).out
 }
 
-function reconcile(words: string) {
-  return runCommandLine(
-    composeOperator({ ...service.env, DATABASE_URL: service.urlAs('signer') }),
-    `reconcile ${words}`,
-  )
+async function reconcile(words: string) {
+  const commands = await bursarCommands({ ...service.env, DATABASE_URL: service.urlAs('signer') })
+  return runCommandLine(commands, `reconcile ${words}`)
 }
 
 /** Each is confirmed with a transaction of its own, and the chain has as many payments as expected. */

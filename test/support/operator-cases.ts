@@ -1,5 +1,6 @@
 /** For each kind of finding: facts that cause it, its subject, and texts of its problem and advice. */
-import type { Finding, FindingKind } from '../../src/operator/finding.ts'
+import type { FindingKind } from '../../src/core/registry.ts'
+import type { Finding } from '../../src/operator/finding.ts'
 import { DATABASE_CASES } from './operator-database-cases.ts'
 import { ADDRESS, CHAIN, CONTEXT, down, HEAD_ID, SERVICE, service, stuck, without } from './operator-facts.ts'
 import { LANE_CASES } from './operator-lane-cases.ts'

@@ -9,6 +9,8 @@ import { limitsOf } from '../../src/operator/limits.ts'
 import { judge } from '../../src/operator/stuck/judge.ts'
 import type { Facts } from '../../src/operator/stuck/read-facts.ts'
 import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
+import { findings, webhookFacts } from '../../src/webhooks/for-operators.ts'
+import type { WebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { fold, requested, signed } from './recorded-transactions.ts'
 
 export const GWEI = 1_000_000_000n
@@ -43,7 +45,7 @@ export const CHAIN: ChainNow = {
 
 /** The processes that must be running in an installation without webhooks, by name. */
 export function neededProcesses(parties: readonly number[]): readonly string[] {
-  return PROCESS_LIST.filter(({ needed }) => needed !== 'for webhooks').flatMap(({ kind, numbered }) =>
+  return PROCESS_LIST.filter(({ needed }) => needed !== 'for its capability').flatMap(({ kind, numbered }) =>
     numbered ? parties.map((number) => `${kind}-${number}`) : [kind],
   )
 }
@@ -66,15 +68,19 @@ export const SERVICE: ServiceFacts = {
   waiting: [{ name: 'wallets', ids: [] }],
   unpinned: null,
   unsettled: [],
-  webhooks: { subscription: 'webhooks', lagMs: 0, webhooks: [], replays: [] },
 }
 
 /** Every setting is durable, and processes use the database. */
 export const DATABASE: DatabaseFacts = { user: 'bursar', owns: false, refusal: null, weak: [] }
+/** What is told of webhooks. */
+export function told(now: WebhooksNow) {
+  return { place: findings[0]?.place ?? 0, ...webhookFacts(now) }
+}
 const HEALTHY: Facts = {
   chains: [CHAIN],
   database: DATABASE,
   service: SERVICE,
+  told: [told({ subscription: 'webhooks', lagMs: 0, webhooks: [], replays: [] })],
   badEvents: null,
   unsound: [],
   lanes: [],

@@ -3,9 +3,11 @@
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
+import type { CliCommand } from '../../src/cli/command.ts'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
+import { loadConfig } from '../../src/compose/load-config.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { QUEUE_LIMITS } from '../../src/declarations.ts'
+import { CATALOGUE, QUEUE_LIMITS } from '../../src/declarations.ts'
 import { readDatabaseFacts } from '../../src/event-log/database-facts.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
@@ -16,7 +18,8 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/intent.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
-import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
+import { findings } from '../../src/webhooks/for-operators.ts'
+import { webhooksCommand } from '../../src/webhooks/webhooks-command.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
 import { seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 import { oneNode } from './one-node.ts'
@@ -44,6 +47,8 @@ export type OperatorStage = {
   /** Age in ms of the next records. */
   age: number
   readonly run: (line: string) => Promise<CliRun>
+  /** With other parts. */
+  readonly runWith: (parts: Partial<OperatorContext>, line: string) => Promise<CliRun>
   /** A wallet and lane with a new address. */
   readonly wallet: () => Promise<{ readonly walletId: string; readonly address: string }>
   /** Opens a transfer; returns its id. */
@@ -81,10 +86,11 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => walletWork.findQuiet(pool, before, limit) }],
     explained: EXPLAINED,
-    readWebhooks: () => readWebhooksNow(pool),
+    findings,
     hasIpfs: true,
     parties: [1],
-    settings: {
+    config: {
+      ...loadConfig({}),
       sweepIntervalMs: 1_000,
       rebroadcastAfterMs: 5_000,
       replaceAfterMs: 10_000,
@@ -93,7 +99,6 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     },
     clock: Date.now,
   }
-  const commands = operatorCommands((task) => task(ports))
   const stage: OperatorStage = {
     pool,
     log,
@@ -102,7 +107,8 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     ports,
     node,
     age: 0,
-    run: (line) => runCommandLine(commands, line),
+    run: (line) => stage.runWith({}, line),
+    runWith: (parts, line) => runCommandLine(commandsOf({ ...ports, ...parts }), line),
     async wallet() {
       const walletId = newId('wallet')
       const digits = walletId.replaceAll(/[^0-9a-f]/g, '').slice(-30)
@@ -128,6 +134,11 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
   for (const name of ['dispatcher', 'sweeper', `follow-${TEST_CHAIN}`]) await holdLease(pool, name, 3_600_000)
   await pool.query(`INSERT INTO chain_cursors VALUES ($1, 100, '0x', 100, ${fresh})`, [TEST_CHAIN])
   return stage
+}
+
+function commandsOf(ports: OperatorContext): readonly CliCommand[] {
+  const own = operatorCommands((task) => task(ports), CATALOGUE.findings).map(({ command }) => command)
+  return [...own, webhooksCommand((task) => task(ports))]
 }
 
 /** Takes a lease like a process; negative: it expired that long ago. */

@@ -1,8 +1,8 @@
 /** The cases of findings about webhooks: see operator-cases.ts. */
-import type { ReplayNow, WebhookNow } from '../../src/core/webhooks-now.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
-import { SERVICE, service } from './operator-facts.ts'
+import type { ReplayNow, WebhookNow } from '../../src/webhooks/webhooks-now.ts'
+import { SERVICE, stuck, told } from './operator-facts.ts'
 
 const SENDING = {
   processes: [
@@ -48,7 +48,7 @@ type More = Partial<ServiceFacts> & { readonly lagMs?: number; readonly replay?:
 export function webhook(facts: Partial<WebhookNow>, { lagMs = 0, replay = {}, ...processes }: More = {}) {
   const replays = [{ ...REPLAY, ...replay }]
   const webhooks = { subscription: 'webhooks', lagMs, webhooks: [{ ...WEBHOOK, ...facts }], replays }
-  return service({ ...SENDING, ...processes, webhooks })
+  return stuck({ service: { ...SERVICE, ...SENDING, ...processes }, told: [told(webhooks)] })
 }
 
 type Case = readonly [() => Finding[], string, RegExp, RegExp]

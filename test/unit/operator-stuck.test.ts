@@ -1,6 +1,7 @@
 /** Every kind of finding: its cause, its advice, and what does not cause it. */
 import t from 'tap'
-import { FINDING_KINDS, findingJson } from '../../src/operator/finding.ts'
+import { CATALOGUE } from '../../src/declarations.ts'
+import { findingJson } from '../../src/operator/finding.ts'
 import { isOutage } from '../../src/operator/stuck/judge.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { CASES } from '../support/operator-cases.ts'
@@ -43,7 +44,7 @@ for (const [kind, cases] of Object.entries(CASES)) {
 }
 
 t.test('every kind has a meaning in words, and none is left out here', async (t) => {
-  t.strictSame(Object.keys(CASES).toSorted(), Object.keys(FINDING_KINDS).toSorted())
+  t.strictSame(Object.keys(CASES).toSorted(), Object.keys(CATALOGUE.findings).toSorted())
 })
 
 t.test('a healthy service has nothing stuck, busy or not', async (t) => {

@@ -1,6 +1,7 @@
 /** Finds what is stuck in a lane, with the next step for each problem. Pure: facts in, findings out. */
+import type { FindingKind } from '../../core/registry.ts'
 import { type HeldCause, heldNext, heldText } from '../../transactions/held-cause.ts'
-import { type Finding, type FindingKind, type NextStep, step } from '../finding.ts'
+import { type Finding, type NextStep, step } from '../finding.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeHead } from './judge-head.ts'
 import { judgeNonces } from './judge-nonces.ts'

@@ -1,6 +1,7 @@
 /** What the judges of a lane share: what they know beside the lane, and how they report. */
+import type { FindingKind } from '../../core/registry.ts'
 import type { ChainNow } from '../chain-now.ts'
-import { type FindingKind, type NextStep, step } from '../finding.ts'
+import { type NextStep, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { bursar } from '../words.ts'
 import type { LaneNow } from './lane-now.ts'

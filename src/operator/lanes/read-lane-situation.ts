@@ -9,8 +9,8 @@ import type { LaneSituation } from './lane-situation.ts'
 
 export type ContextOf = (chain: ChainNow | null) => LaneSituation
 
-export async function readLaneSituation({ pool, settings }: OperatorContext): Promise<ContextOf> {
-  const limits = limitsOf(settings)
+export async function readLaneSituation({ pool, config }: OperatorContext): Promise<ContextOf> {
+  const limits = limitsOf(config)
   const [processes, cursors] = await Promise.all([readProcesses(pool), readCursors(pool)])
   const live = { signer: liveOf(processes, 'signer'), submitter: liveOf(processes, 'submitter') }
   return (chain) => ({ chain, limits, live, ...followingOf(cursors, chain, limits) })

@@ -1,20 +1,20 @@
 /** Readers of the log that are behind it: subscriptions, and the event streams of API processes. Pure. */
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import { type Finding, step } from '../finding.ts'
+import type { ProcessNow, ReaderNow } from '../for-operators.ts'
 import { duration, startProcess } from '../words.ts'
-import type { ProcessNow, ServiceFacts, SubscriptionNow } from './service-facts.ts'
+import type { ServiceFacts, SubscriptionNow } from './service-facts.ts'
 
-/** The process that sends to webhooks: needed while there are any. */
-export const WEBHOOK_SENDER = 'webhook-sender'
 /** Same as `/readyz`. */
 const SUBSCRIPTION_LAG_MS = 30_000
 
-export function judgeReaders({ subscriptions, webhooks, processes }: ServiceFacts): Finding[] {
-  const { subscription, lagMs } = webhooks
+/** @param readers those of capabilities: each knows itself whether its subscription is behind */
+export function judgeReaders({ subscriptions, processes }: ServiceFacts, readers: readonly ReaderNow[]): Finding[] {
   return [
-    // Without webhooks their subscription does not read, and it begins at the first one.
-    ...subscriptions.filter(({ name }) => name !== subscription).flatMap((one) => judgeSubscription(one, 'dispatcher')),
-    ...judgeSubscription({ name: subscription, lagMs }, WEBHOOK_SENDER),
+    ...subscriptions
+      .filter(({ name }) => !readers.some(({ subscription }) => subscription === name))
+      .flatMap((one) => judgeSubscription(one, 'dispatcher')),
+    ...readers.flatMap(({ subscription, lagMs, process }) => judgeSubscription({ name: subscription, lagMs }, process)),
     ...processes.flatMap(judgeFeed),
   ]
 }

@@ -1,22 +1,21 @@
 /** Problems other than lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
-import { PROCESS_LIST } from '../../core/processes.ts'
+import { PROCESS_LIST, type ProcessKind } from '../../core/processes.ts'
 import type { QueueName } from '../../core/registry.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
-import { judgeReplays } from '../judge-replays.ts'
-import { judgeWebhooks } from '../judge-webhooks.ts'
+import type { ProcessNow, ReaderNow } from '../for-operators.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeAuditors } from './judge-auditors.ts'
 import { isFollowed, judgeFollower } from './judge-following.ts'
 import { judgeKeystores } from './judge-keystores.ts'
-import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
+import { judgeReaders } from './judge-readers.ts'
 import { judgeAccusations, judgeBans, judgeParties } from './judge-shares.ts'
 import { judgeSubmitters } from './judge-submitters.ts'
 import { judgeTransactions } from './judge-transactions.ts'
-import type { ProcessNow, ServiceFacts } from './service-facts.ts'
+import type { ServiceFacts } from './service-facts.ts'
 
 /** Older rows belong to replaced processes; the next process that stops deletes them. */
 const FORGOTTEN_MS = 60 * 60_000
@@ -27,44 +26,50 @@ export type ServiceContext = {
   readonly limits: Limits
   /** Parties of this installation's joint keys. */
   readonly parties: readonly number[]
+  /** Processes of capabilities that read the log. */
+  readonly readers: readonly ReaderNow[]
 }
+
+/** Findings with their place in what `stuck` prints. */
+export type PlacedFindings = { readonly place: number; readonly found: readonly Finding[] }
 
 /** How many processes of a kind have a recent heartbeat. */
 export function liveOf(processes: readonly ProcessNow[], name: string): number {
   return processes.filter(({ process, silentMs }) => process === name && silentMs <= FRESH_MS).length
 }
 
-export function judgeService(facts: ServiceFacts, context: ServiceContext): Finding[] {
-  const senders = liveOf(facts.processes, WEBHOOK_SENDER)
+export function judgeService(facts: ServiceFacts, context: ServiceContext): readonly PlacedFindings[] {
   return [
-    ...judgeProcesses(facts, context),
-    ...judgeKeystores(facts),
-    ...judgeAuditors(facts),
-    ...judgeSubmitters(facts),
-    ...judgeLeaders(facts, context),
-    ...judgeTransactions(facts.openTransactions, context.limits),
-    ...judgeReaders(facts),
+    { place: 10, found: judgeProcesses(facts, context) },
+    { place: 20, found: judgeKeystores(facts) },
+    { place: 30, found: judgeAuditors(facts) },
+    { place: 40, found: judgeSubmitters(facts) },
+    { place: 50, found: judgeLeaders(facts, context) },
+    { place: 60, found: judgeTransactions(facts.openTransactions, context.limits) },
+    { place: 70, found: judgeReaders(facts, context.readers) },
+    { place: 80, found: judgeFollowers(facts, context) },
+    { place: 90, found: [...judgeParties(facts), ...judgeBans(facts), ...judgeAccusations(facts)] },
+    { place: 100, found: judgeWork(facts, context.limits) },
+  ]
+}
+
+function judgeFollowers(facts: ServiceFacts, context: ServiceContext): Finding[] {
+  return [
     // That no follower is alive is already reported.
     ...(liveOf(facts.processes, 'chain-follower') === 0
       ? []
       : context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits))),
     ...judgeUnsettled(facts, context),
-    ...judgeParties(facts),
-    ...judgeBans(facts),
-    ...judgeAccusations(facts),
-    ...judgeWork(facts, context.limits),
-    ...judgeWebhooks(facts.webhooks.webhooks, { limits: context.limits, senders }),
-    ...judgeReplays(facts.webhooks, senders),
   ]
 }
 
-function judgeProcesses({ processes, webhooks }: ServiceFacts, { parties }: ServiceContext): Finding[] {
+function judgeProcesses({ processes }: ServiceFacts, { parties, readers }: ServiceContext): Finding[] {
   const isNeeded = {
-    always: true,
-    'for webhooks': webhooks.webhooks.length > 0,
-    'for mpc wallets': parties.length > 0,
+    always: () => true,
+    'for its capability': (kind: ProcessKind) => readers.some(({ process, isNeeded }) => process === kind && isNeeded),
+    'for mpc wallets': () => parties.length > 0,
   }
-  const names = PROCESS_LIST.filter(({ needed }) => isNeeded[needed]).flatMap(({ kind, numbered }) =>
+  const names = PROCESS_LIST.filter(({ needed, kind }) => isNeeded[needed](kind)).flatMap(({ kind, numbered }) =>
     numbered ? parties.map((number) => `${kind}-${number}`) : [kind],
   )
   return names.flatMap((name): Finding[] => {
@@ -119,9 +124,9 @@ function silent({ process, instance, silentMs }: ProcessNow): Finding {
   }
 }
 
-function judgeLeaders({ leaders, processes, webhooks }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
+function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits, readers }: ServiceContext): Finding[] {
   const needed = [
-    ...(webhooks.webhooks.length > 0 ? [[webhooks.subscription, WEBHOOK_SENDER] as const] : []),
+    ...readers.filter(({ isNeeded }) => isNeeded).map(({ subscription, process }) => [subscription, process] as const),
     ['dispatcher', 'dispatcher'],
     ['sweeper', 'dispatcher'],
     ...chains.map(({ settings }) => [`follow-${settings.chainId}`, 'chain-follower'] as const),

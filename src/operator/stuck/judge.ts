@@ -8,7 +8,7 @@ import { bursar, gwei, startProcess } from '../words.ts'
 import type { Unsound } from './find-unsound.ts'
 import { judgeDatabase } from './judge-database.ts'
 import { followingOf } from './judge-following.ts'
-import { judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
+import { judgeFailedJobs, judgeService, liveOf, type PlacedFindings } from './judge-service.ts'
 import { judgeTokens } from './judge-tokens.ts'
 import type { Facts } from './read-facts.ts'
 
@@ -19,33 +19,48 @@ export type JudgeContext = {
   readonly queueBackend: string
 }
 
+/**
+ * The places of what is found, the smallest first: outages and the database 0, processes 10, keystores 20, what live auditors and
+ * submitters report 30 and 40, leaders 50, open transactions 60, readers 70, followers 80, parties 90, work 100, bad events 120,
+ * unsound requests 130, tokens 140, fees 150, lanes 160, failed jobs 170. Those of capabilities stand among them.
+ */
 export function judge(facts: Facts, context: JudgeContext): Finding[] {
-  const { chains, database, service, badEvents, unsound, lanes, failedJobs } = facts
+  const { chains, database, service, told, badEvents, unsound, lanes, failedJobs } = facts
   const { limits, parties, nowMs } = context
+  const ofCapabilities = isDown(told) ? [] : told
+  const readers = ofCapabilities.flatMap(({ reader }) => reader ?? [])
   const live = isDown(service)
     ? null
     : { signer: liveOf(service.processes, 'signer'), submitter: liveOf(service.processes, 'submitter') }
-  return [
-    ...judgeOutages(facts, context),
-    ...(isDown(database) ? [] : judgeDatabase(database)),
-    ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
-    ...(isDown(badEvents) || badEvents === null ? [] : [badEvent(badEvents)]),
-    ...(isDown(unsound) ? [] : unsound).map(notAsRecorded),
-    ...(isDown(service) ? [] : judgeTokens(service.unreadTokens, chains)),
-    ...chains.filter(isOverCap).map(overCap),
-    ...(isDown(lanes) ? [] : lanes).flatMap((lane) => {
-      const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
-      return judgeLane(lane, {
-        chain,
-        limits,
-        live,
-        ...followingOf(isDown(service) ? [] : service.cursors, chain, limits),
-      })
-    }),
-    ...(isDown(failedJobs) ? [] : failedJobs).flatMap(({ queue, newest, total }) =>
-      judgeFailedJobs(queue, newest, total, nowMs),
-    ),
+  const judgedLanes = (isDown(lanes) ? [] : lanes).flatMap((lane) => {
+    const chain = chains.find(({ settings }) => settings.chainId === lane.lane.chainId) ?? null
+    const following = followingOf(isDown(service) ? [] : service.cursors, chain, limits)
+    return judgeLane(lane, { chain, limits, live, ...following })
+  })
+  const placed: readonly PlacedFindings[] = [
+    { place: 0, found: [...judgeOutages(facts, context), ...(isDown(database) ? [] : judgeDatabase(database))] },
+    ...(isDown(service)
+      ? []
+      : [
+          ...judgeService(service, { chains, limits, parties, readers }),
+          ...ofCapabilities.map(({ place, judge: say }) => ({
+            place,
+            found: say({ processes: service.processes, chains, limits }),
+          })),
+          { place: 140, found: judgeTokens(service.unreadTokens, chains) },
+        ]),
+    { place: 120, found: isDown(badEvents) || badEvents === null ? [] : [badEvent(badEvents)] },
+    { place: 130, found: (isDown(unsound) ? [] : unsound).map(notAsRecorded) },
+    { place: 150, found: chains.filter(isOverCap).map(overCap) },
+    { place: 160, found: judgedLanes },
+    {
+      place: 170,
+      found: (isDown(failedJobs) ? [] : failedJobs).flatMap(({ queue, newest, total }) =>
+        judgeFailedJobs(queue, newest, total, nowMs),
+      ),
+    },
   ]
+  return placed.toSorted((a, b) => a.place - b.place).flatMap(({ found }) => found)
 }
 
 /** Findings that leave something unknown: the exit code shows it. */
@@ -53,9 +68,9 @@ export function isOutage({ kind }: Finding): boolean {
   return kind === 'database_down' || kind === 'queue_down' || kind === 'node_down'
 }
 
-function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBackend }: JudgeContext): Finding[] {
+function judgeOutages({ chains, service, told, lanes, failedJobs }: Facts, { queueBackend }: JudgeContext): Finding[] {
   const found: Finding[] = []
-  const database = isDown(service) ? service : isDown(lanes) ? lanes : null
+  const database = [service, told, lanes].find(isDown) ?? null
   if (database !== null) {
     found.push({
       kind: 'database_down',

@@ -4,6 +4,7 @@ import type { QueueName } from '../../core/registry.ts'
 import type { DatabaseFacts } from '../../event-log/database-facts.ts'
 import { type FailedJob, queueNames } from '../../jobs/jobs.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
+import type { ToldFacts } from '../for-operators.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { limitsOf } from '../limits.ts'
@@ -17,6 +18,8 @@ export type Facts = {
   readonly database: DatabaseFacts | Down
   readonly chains: readonly ChainNow[]
   readonly service: ServiceFacts | Down
+  /** What capabilities told, with their places. */
+  readonly told: readonly (ToldFacts & { readonly place: number })[] | Down
   readonly lanes: readonly LaneNow[] | Down
   readonly badEvents: BadEventsNow | null | Down
   /** Waiting and not signed, because the records are inconsistent. */
@@ -30,13 +33,14 @@ const MAX_LANES = 500
 
 export async function readFacts(ctx: OperatorContext): Promise<Facts> {
   const { pool, clock, chains: configured } = ctx
-  const { workMs } = limitsOf(ctx.settings)
+  const before = new Date(clock() - limitsOf(ctx.config).workMs)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
-  const [chains, database, service, badEvents, unsound, rows] = await Promise.all([
+  const [chains, database, service, told, badEvents, unsound, rows] = await Promise.all([
     readingChains,
     orDown(ctx.readDatabase()),
-    orDown(readServiceFacts(ctx, confirmations, new Date(clock() - workMs))),
+    orDown(readServiceFacts(ctx, confirmations, before)),
+    orDown(Promise.all(ctx.findings.map(async ({ place, read }) => ({ place, ...(await read({ ...ctx, before })) })))),
     orDown(ctx.readBadEvents()),
     orDown(ctx.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
@@ -46,7 +50,7 @@ export async function readFacts(ctx: OperatorContext): Promise<Facts> {
     // Queues in an unavailable database are not queried.
     isDown(service) && ctx.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ctx)),
   ])
-  return { chains, database, service, badEvents, unsound, lanes, failedJobs }
+  return { chains, database, service, told, badEvents, unsound, lanes, failedJobs }
 }
 
 async function readFailedJobs({ jobs }: OperatorContext): Promise<FailedJobs[]> {

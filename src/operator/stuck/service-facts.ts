@@ -3,20 +3,13 @@
  * queries.
  */
 import type { Pool } from 'pg'
-import type { WebhooksNow } from '../../core/webhooks-now.ts'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { isInBlock, TRANSACTIONS } from '../../transactions/sql.ts'
+import type { ProcessNow } from '../for-operators.ts'
 import type { OperatorContext } from '../operator-context.ts'
 
-export type ProcessNow = {
-  readonly process: string
-  readonly instance: string
-  readonly silentMs: number
-  /** The problem in its last heartbeat. */
-  readonly problem: string | null
-}
 export type LeaderNow = { readonly name: string; readonly holder: string; readonly expiresInMs: number }
 export type SubscriptionNow = { readonly name: string; readonly lagMs: number }
 export type CursorNow = {
@@ -62,7 +55,6 @@ export type TokenNow = {
 }
 
 export type ServiceFacts = {
-  readonly webhooks: WebhooksNow
   readonly processes: readonly ProcessNow[]
   readonly leaders: readonly LeaderNow[]
   readonly subscriptions: readonly SubscriptionNow[]
@@ -96,7 +88,7 @@ const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})
  * @param before work requested later may still be in progress
  */
 export async function readServiceFacts(
-  ctx: Pick<OperatorContext, 'pool' | 'readWebhooks' | 'sources' | 'hasIpfs'>,
+  ctx: Pick<OperatorContext, 'pool' | 'sources' | 'hasIpfs'>,
   confirmations: ReadonlyMap<number, number>,
   before: Date,
 ): Promise<ServiceFacts> {
@@ -115,7 +107,6 @@ export async function readServiceFacts(
     unreadTokens,
     unpinned,
     unsettled,
-    webhooks,
     waiting,
   ] = await Promise.all([
     readProcesses(pool),
@@ -139,7 +130,6 @@ export async function readServiceFacts(
     rows<TokenNow>(TOKENS),
     readUnpinned(ctx, before),
     readUnsettled(pool, confirmations),
-    ctx.readWebhooks(),
     Promise.all(
       sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
     ),
@@ -156,7 +146,6 @@ export async function readServiceFacts(
     unreadTokens,
     unpinned,
     unsettled,
-    webhooks,
     waiting,
   }
 }

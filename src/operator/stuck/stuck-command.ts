@@ -1,30 +1,33 @@
 /** `stuck`: everything that has not progressed for too long, with the next step for each. */
 import type { CliCommand, ExitCode, Paint, Within } from '../../cli/command.ts'
 import { shown } from '../../cli/printed.ts'
-import { FINDING_KINDS, type Finding, findingJson } from '../finding.ts'
+import type { Catalogue } from '../../core/registry.ts'
+import { type Finding, findingJson } from '../finding.ts'
 import { limitsOf } from '../limits.ts'
 import type { OperatorContext } from '../operator-context.ts'
 import { count, duration } from '../words.ts'
 import { isOutage, judge } from './judge.ts'
 import { readFacts } from './read-facts.ts'
 
-const DETAILS = `Reads only. Exit code 0: nothing is stuck; 1: something is; 3: the database, the queue or a node does not answer; the
+const detailsOf = (
+  kinds: Catalogue['findings'],
+) => `Reads only. Exit code 0: nothing is stuck; 1: something is; 3: the database, the queue or a node does not answer; the
 output has everything that could be read without it.
 
 JSON: {"stuck": boolean, "findings": [{"kind", "subject", "problem", "for_ms", "next": [{"say", "run"}]}]}. Kinds:
-${Object.entries(FINDING_KINDS)
+${Object.entries(kinds)
   .map(([kind, meaning]) => `  ${kind.padEnd(20)} ${meaning}`)
   .join('\n')}`
 
-export function stuckCommand(within: Within<OperatorContext>): CliCommand {
+export function stuckCommand(within: Within<OperatorContext>, kinds: Catalogue['findings']): CliCommand {
   return {
     name: 'stuck',
     summary: 'what is stuck or needs attention, and what to do about it',
-    details: DETAILS,
+    details: detailsOf(kinds),
     run: (_input, io) =>
       within(async (ports): Promise<ExitCode> => {
         const { parties, queueBackend } = ports
-        const context = { parties, queueBackend, limits: limitsOf(ports.settings), nowMs: ports.clock() }
+        const context = { parties, queueBackend, limits: limitsOf(ports.config), nowMs: ports.clock() }
         const findings = judge(await readFacts(ports), context)
         io.print({ stuck: findings.length > 0, findings: findings.map(findingJson) }, toText(shown(findings), io.paint))
         const outages = findings.filter(isOutage)

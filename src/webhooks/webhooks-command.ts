@@ -1,22 +1,21 @@
 /** `webhooks`: all webhooks, what waits for them, and what to do about those that do not get it. */
 import type { CliCommand, Within } from '../cli/command.ts'
 import { shown } from '../cli/printed.ts'
-import type { ReplayNow, WebhookNow } from '../core/webhooks-now.ts'
-import { findingJson } from './finding.ts'
+import type { Context } from '../context.ts'
+import { findingJson } from '../operator/finding.ts'
+import { limitsOf } from '../operator/limits.ts'
+import { liveOf } from '../operator/stuck/judge-service.ts'
+import { readProcesses } from '../operator/stuck/service-facts.ts'
+import { describeFinding } from '../operator/stuck/stuck-command.ts'
+import { duration } from '../operator/words.ts'
 import { judgeReplays } from './judge-replays.ts'
 import { judgeWebhooks } from './judge-webhooks.ts'
-import { limitsOf } from './limits.ts'
-import type { OperatorContext } from './operator-context.ts'
-import { WEBHOOK_SENDER } from './stuck/judge-readers.ts'
-import { liveOf } from './stuck/judge-service.ts'
-import { readProcesses } from './stuck/service-facts.ts'
-import { describeFinding } from './stuck/stuck-command.ts'
-import { duration } from './words.ts'
+import { type ReplayNow, readWebhooksNow, WEBHOOK_SENDER, type WebhookNow } from './webhooks-now.ts'
 
 const HEAD = ['webhook', 'tenant', 'environment', 'state', 'waiting', 'oldest', 'gaps', 'last success', 'url']
 const REPLAYS_HEAD = ['replay', 'webhook', 'state', 'queued', 'requested', 'last progress']
 
-export function webhooksCommand(within: Within<OperatorContext>): CliCommand {
+export function webhooksCommand(within: Within<Pick<Context, 'pool' | 'config'>>): CliCommand {
   return {
     name: 'webhooks',
     summary: 'the webhooks of all tenants: state, what waits, failures',
@@ -30,11 +29,14 @@ JSON: {"lag_ms", "webhooks": [{"webhook_id", "tenant_id", "environment", "url", 
 "requested_ms", "idle_ms"}], "findings": as those of stuck}. idle_ms: since the last progress. lag_ms: age of the oldest event of
 the log for which it is not decided yet who gets it.`,
     run: (_input, io) =>
-      within(async ({ pool, readWebhooks, settings }) => {
-        const [{ webhooks, replays, lagMs }, processes] = await Promise.all([readWebhooks(), readProcesses(pool)])
+      within(async ({ pool, config }) => {
+        const [{ webhooks, replays, lagMs }, processes] = await Promise.all([
+          readWebhooksNow(pool),
+          readProcesses(pool),
+        ])
         const senders = liveOf(processes, WEBHOOK_SENDER)
         const findings = [
-          ...judgeWebhooks(webhooks, { limits: limitsOf(settings), senders }),
+          ...judgeWebhooks(webhooks, { limits: limitsOf(config), senders }),
           ...judgeReplays({ webhooks, replays }, senders),
         ]
         const replaying = replays.length === 0 ? '' : `\n${io.table(REPLAYS_HEAD, shown(replays).map(replayRowOf))}`

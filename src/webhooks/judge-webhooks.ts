@@ -1,8 +1,9 @@
 /** What is wrong with webhooks, and what to do: for `stuck` and `webhooks`. Pure. */
-import type { WebhookNow } from '../core/webhooks-now.ts'
-import { type Finding, step } from './finding.ts'
-import type { Limits } from './limits.ts'
-import { apiRequest, bursar, count, duration } from './words.ts'
+
+import { type Finding, step } from '../operator/finding.ts'
+import type { Limits } from '../operator/limits.ts'
+import { apiRequest, bursar, count, duration } from '../operator/words.ts'
+import type { WebhookNow } from './webhooks-now.ts'
 
 /** Its first three attempts have failed by then: a receiver that restarts is not a finding. */
 const FAILING_MS = 15 * 60_000

@@ -1,7 +1,8 @@
 /** What is wrong with replays of webhooks, and what to do: for `stuck` and `webhooks`. Pure. */
-import type { ReplayNow, WebhookNow, WebhooksNow } from '../core/webhooks-now.ts'
-import { type Finding, step } from './finding.ts'
-import { apiRequest, duration } from './words.ts'
+
+import { type Finding, step } from '../operator/finding.ts'
+import { apiRequest, duration } from '../operator/words.ts'
+import type { ReplayNow, WebhookNow, WebhooksNow } from './webhooks-now.ts'
 
 /** A part of a replay takes a second: a sender that restarts is not a finding. */
 const STOPPED_MS = 5 * 60_000
