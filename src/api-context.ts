@@ -6,6 +6,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { Context } from './context.ts'
 import type { Metadata } from './core/messages.ts'
+import type { Network } from './core/networks.ts'
 import type { Guard } from './core/scopes.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { ReadinessCheck } from './http/health.ts'
@@ -28,6 +29,10 @@ export type ApiContext = Context & {
 
 /** What is known once all parts of the process are there. Capabilities add members. */
 export interface RouteParts {
+  /** Funds a wallet for gas, on local chains: what an installation adds. `null` elsewhere. */
+  readonly fundWallet:
+    | ((wallet: { readonly walletId: string; readonly address: string; readonly network: Network }) => Promise<void>)
+    | null
   /** Every type of public events. */
   readonly publicTypes: readonly {
     readonly type: string

@@ -18,25 +18,19 @@ import { createBalanceChains } from '../balances/chain.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
 import { findPositive } from '../balances/find-balances.ts'
 import { nativeAsset } from '../core/assets.ts'
-import { createInTurn } from '../core/in-turn.ts'
 import { onceEach } from '../core/once-each.ts'
 import { usdValue } from '../core/usd-value.ts'
 import { createAccept, findReplay } from '../event-log/accept.ts'
 import { readNewestBlockMs } from '../follower/cursor.ts'
 import { PrismaClient } from '../generated/prisma/client.ts'
-import { isManagedCall, isManagedContract } from '../nft/collections/is-managed.ts'
-import { createCollectionReads } from '../nft/collections/read-collections.ts'
-import { pinOn } from '../nft/metadata/pin.ts'
-import { createAllot } from '../nft/tokens/allot.ts'
-import { createUntilVoucherSigned } from '../nft/tokens/wait-for-signature.ts'
-import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
+import type { ManagedContracts } from '../transactions/managed-contracts.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { createTransactionReads } from '../transactions/read-transactions.ts'
 import type { SendContext } from '../transactions/send-context.ts'
 import { createTransferGas } from '../transactions/transfer-gas.ts'
 import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
-import { PAST } from './capabilities.ts'
+import { CAPABILITIES, PAST } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { assetOfOwner } from './policy-assets.ts'
 import { policyParts } from './policy-parts.ts'
@@ -68,6 +62,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
   return {
     ...kernel,
     ...sendingParts(kernel, books),
+    ...managedBy(kernel),
     ...callParts(kernel, books),
     books,
     policies,
@@ -97,8 +92,6 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     describeAsset: ({ tenantId, chainId }, assetId) =>
       describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
     waitForWallet: createWaitForWallet(kernel),
-    ...nftParts(kernel),
-    isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
     balanceChainOf: createBalanceChains(kernel.chains.all),
     assetNamed: ({ tenantId, chainId }, name) => resolveAsset({ books }, tenantId, chainOf(chainId).settings, name),
     assetsOf: async ({ tenantId, chainId }) => (await books.open(tenantId, chainOf(chainId).settings)).all,
@@ -163,28 +156,24 @@ function sendingParts(
   }
 }
 
-/** What of NFTs keeps state between requests. */
-function nftParts(kernel: Kernel): Pick<ApiContext, 'collections' | 'allot' | 'inTurn' | 'untilVoucherSigned' | 'pin'> {
-  const { pool, wakeUps } = kernel
+/** What the capabilities manage: none calls what another one does. */
+function managedBy({ pool }: Kernel): ManagedContracts {
+  const all = CAPABILITIES.flatMap(({ manages }) => manages?.(pool) ?? [])
+  const isAny = async (answers: readonly Promise<boolean>[]) => (await Promise.all(answers)).includes(true)
   return {
-    collections: createCollectionReads(pool),
-    allot: createAllot(pool),
-    inTurn: createInTurn(),
-    untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
-    pin: pinOn(kernel),
+    isManaged: (...asked) => isAny(all.map(({ isManaged }) => isManaged(...asked))),
+    isManagedCall: (...asked) => isAny(all.map(({ isManagedCall }) => isManagedCall(...asked))),
+    tokensInTransfer: async (wallet) =>
+      (await Promise.all(all.map(({ tokensInTransfer }) => tokensInTransfer(wallet)))).flat(),
   }
 }
 
-/** What a contract call needs to know of tokens and collections. */
-function callParts({ pool, chainOf }: Kernel, books: AssetBooks) {
+/** What a contract call needs to know of tokens. */
+function callParts({ chainOf }: Kernel, books: AssetBooks) {
   return {
     async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {
       const { all } = await books.open(tenantId, chainOf(chainId).settings)
       return all.filter(({ contract }) => contract !== null)
     },
-    isManagedCall: (chainId: number, call: { readonly to: string; readonly data: string }) =>
-      isManagedCall(pool, chainId, call),
-    tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
-      readTokensInTransfer(pool, chainId, address),
   }
 }

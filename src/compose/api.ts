@@ -12,10 +12,10 @@ import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 
 /** Additions of an installation to the API. */
-export type ApiAdditions = { readonly routes: readonly Routes[] } & Pick<RouteContext, 'fundIssuer'>
+export type ApiAdditions = { readonly routes: readonly Routes[] } & Pick<RouteContext, 'fundWallet'>
 export type AddToApi = (ctx: ApiContext) => ApiAdditions
 
-const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
+const addNothing: AddToApi = () => ({ routes: [], fundWallet: null })
 
 /** Where a capability that names no place stands, and what no capability owns: see `place` in capability.ts. */
 const PLACES = { default: 60, feed: 75, quotas: 95 } as const
@@ -66,7 +66,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const parts: readonly PlacedPart[] = await partsOf(
     {
       ...ctx,
-      fundIssuer: additions.fundIssuer,
+      fundWallet: additions.fundWallet,
       publicTypes: feed.catalogue.types,
       simulated: () => simulatedBy(parts),
     },

@@ -1,5 +1,4 @@
 /** Whether recorded requests are as the policy of the log says, for signers, parties and operators: where its facts are read. */
-import type { Pool } from 'pg'
 import { assetAggregate, assetStreamId } from '../assets/aggregate.ts'
 import type { AssetEvent } from '../assets/events.ts'
 import { toChecksumAddress } from '../chain/address.ts'
@@ -7,20 +6,17 @@ import { tokenAsset } from '../core/assets.ts'
 import { gathering } from '../core/gathering.ts'
 import type { Owner } from '../core/tenants.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
-import type { Checked } from '../event-log/load-checked.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { collectionAggregate } from '../nft/collections/aggregate.ts'
-import { COLLECTIONS } from '../nft/sql.ts'
 import { type CheckRequests, type CountedSpends, checkRequests } from '../policies/check-requests.ts'
 import { createLogClock, type LogClock } from '../policies/log-clock.ts'
-import type { Changes, LogFacts } from '../policies/log-facts.ts'
+import { type Changes, type LogFacts, trueFromOpening } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
 import type { AssetRef } from '../transactions/intent.ts'
 import { readBuckets } from '../transactions/read-spent.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { WalletEvent } from '../wallets/events.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { spendersOf } from './capabilities.ts'
+import { CAPABILITIES, spendersOf } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /**
@@ -66,7 +62,7 @@ export async function startLogClock({ pool, clock, logger }: Kernel, signal: Abo
 const NOTED_EVERY_MS = 60_000
 
 function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
-  const { log, pool, chains } = parts
+  const { log, chains } = parts
   return {
     async tagsOf(walletId) {
       const { events } = await log.readSound<WalletEvent>(walletAggregate, walletId)
@@ -86,19 +82,8 @@ function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
       })
     },
     isOwn: ownWallets(parts),
-    async isCollection(tenantId, chainId, contract) {
-      const address = toChecksumAddress(contract)
-      const ids = await collectionsAt(pool, { tenantId, chainId, address })
-      // The rows only locate the streams.
-      const found = (await log.loadChecked(collectionAggregate, ids)).filter(
-        ({ state }) =>
-          state.state !== 'unknown' &&
-          state.collection.tenantId === tenantId &&
-          state.collection.chainId === chainId &&
-          state.collection.contractAddress === address,
-      )
-      return changesOf(found)
-    },
+    isCollection: async (...asked) =>
+      (await Promise.all(CAPABILITIES.map(({ collections }) => collections?.recorded(parts, ...asked) ?? []))).flat(),
     isOwnSpender(chainId, address) {
       const chain = chains.byChainId(chainId)
       const spenders = chain === undefined ? [] : spendersOf(chain.settings)
@@ -110,13 +95,6 @@ function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
 /** What the settings say was never otherwise. */
 function always<Value>(value: Value): Changes<Value> {
   return [{ position: -1n, at: '', value }]
-}
-
-/** A fact that is there from the first event of a stream on. */
-function changesOf(found: readonly Pick<Checked<unknown>, 'broken' | 'opened'>[]): Changes<boolean> {
-  return found.flatMap(({ broken, opened }) =>
-    broken !== null || opened === null ? [] : [{ position: opened.position, at: opened.recordedAt, value: true }],
-  )
 }
 
 function ownWallets({ pool, log, chains }: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts['isOwn'] {
@@ -141,7 +119,7 @@ function ownWallets({ pool, log, chains }: Pick<Kernel, 'log' | 'pool' | 'chains
       const ids = [...new Set(rows.map(({ wallet_id }) => wallet_id))]
       const loaded = new Map((await log.loadChecked(walletAggregate, ids)).map((one) => [one.id, one]))
       return wanted.map(({ tenantId, environment, address }, index) =>
-        changesOf(
+        trueFromOpening(
           rows.flatMap(({ wallet_id, n }) => {
             const wallet = Number(n) === index + 1 ? loaded.get(wallet_id) : undefined
             if (wallet === undefined || wallet.state.status === 'unknown') return []
@@ -155,16 +133,4 @@ function ownWallets({ pool, log, chains }: Pick<Kernel, 'log' | 'pool' | 'chains
     { isShared: isConnectionFailure },
   )
   return async (owner, address) => (await read([{ ...owner, address }]))[0] ?? []
-}
-
-async function collectionsAt(
-  pool: Pool,
-  { tenantId, chainId, address }: { readonly tenantId: string; readonly chainId: number; readonly address: string },
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<Pick<Row<'nft_collections'>, 'collection_id'>>({
-    name: 'collections_at',
-    text: `SELECT collection_id FROM ${COLLECTIONS} AS collections WHERE tenant_id = $1 AND chain_id = $2 AND contract_address = $3`,
-    values: [tenantId, chainId, address],
-  })
-  return rows.map(({ collection_id }) => collection_id)
 }

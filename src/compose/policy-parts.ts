@@ -6,7 +6,6 @@ import { gathering } from '../core/gathering.ts'
 import { roomIn } from '../core/spend-limits.ts'
 import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { COLLECTIONS_AT } from '../nft/sql.ts'
 import type { CompiledPolicy } from '../policies/compile.ts'
 import type { RuleReservation } from '../policies/count-limit.ts'
 import type { Price } from '../policies/intent.ts'
@@ -16,7 +15,7 @@ import { createPoliciesInForce } from '../policies/policies-in-force.ts'
 import { createCountRefusal, createDenialReports } from '../policies/report-denials.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
-import { JUDGED_KINDS, spendersOf } from './capabilities.ts'
+import { CAPABILITIES, JUDGED_KINDS, spendersOf } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 /** Facts of a second ago; of tags, the append finds a change since. */
@@ -71,7 +70,10 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
       }
     },
     ownAmong: createOwnAmong({ pool, chains }),
-    collectionsAmong: (...asked) => collectionsAmong(pool, ...asked),
+    collectionsAmong: async (...asked) =>
+      new Set(
+        (await Promise.all(CAPABILITIES.map(({ collections }) => collections?.among(pool, ...asked) ?? []))).flat(),
+      ),
     isOwnSpender(chainId, address) {
       const known = spenders.get(chainId) ?? lowerSet(spendersOf(chainOf(chainId).settings))
       spenders.set(chainId, known)
@@ -119,16 +121,6 @@ function createOwnAmong({ pool, chains }: Pick<Kernel, 'pool' | 'chains'>): Fact
     const answers = await ask(addresses.map((address) => [`${tenantId} ${environment}`, address]))
     return new Set(addresses.filter((_, n) => answers[n]))
   }
-}
-
-type CollectionRow = Pick<Row<'nft_collections'>, 'contract_address'>
-
-async function collectionsAmong(
-  pool: Kernel['pool'],
-  ...values: Parameters<FactSources['collectionsAmong']>
-): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<CollectionRow>({ name: 'collections_at', text: COLLECTIONS_AT, values })
-  return new Set(rows.map((row) => row.contract_address.toLowerCase()))
 }
 
 /** A shadow refuses nothing, so it counts also what it would have refused. */

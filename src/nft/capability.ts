@@ -3,6 +3,8 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
 import type { CollectionRequested } from './collections/events.ts'
+import { knownCollections } from './collections/known-collections.ts'
+import { managedContracts } from './collections/managed-contracts.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { nftIntents } from './intents.ts'
 import { repinTask } from './metadata/repin-task.ts'
@@ -32,6 +34,8 @@ export const nft: Capability = {
   place: 100,
   routes: async () => (await import('./routes.ts')).nftApi,
   judges: nftIntents,
+  manages: managedContracts,
+  collections: knownCollections,
   async publishes() {
     const { publishedCollections } = await import('./collections/published.ts')
     const { publishedMints } = await import('./tokens/published.ts')

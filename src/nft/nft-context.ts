@@ -1,4 +1,6 @@
-/** What NFTs need of the API process, beside what every transaction needs. `compose/api-context.ts` makes it once. Types alone. */
+/** What NFTs need of the API process, beside what every transaction needs. Types alone. */
+
+import type { RouteContext } from '../api-context.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import type { Context } from '../context.ts'
 import type { InTurn } from '../core/in-turn.ts'
@@ -19,7 +21,21 @@ import type { VoucherTerms } from './tokens/mint-events.ts'
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 
-export type NftContext = PrepareContext &
+/** What keeps state between requests: made once, with the routes. */
+type OwnParts = {
+  /** Remembers deployed collections for some seconds. */
+  readonly collections: CollectionReads
+  /** Keeps the mints of a collection that wait for their numbers. */
+  readonly allot: Allot
+  /** Keeps requests of this process for the same wallet or the same tokens one after the other. */
+  readonly inTurn: InTurn
+  /** By mint: resolves once its voucher is signed, or with `null` after the timeout. */
+  readonly untilVoucherSigned: WaitUntil<unknown>
+  /** Null without an IPFS node. */
+  readonly pin: Pin | null
+}
+
+type GivenParts = PrepareContext &
   OpeningContext &
   Pick<Context, 'clock'> & {
     readonly log: EventLog
@@ -28,16 +44,6 @@ export type NftContext = PrepareContext &
     readonly chainOf: (chainId: number) => Pick<ChainClient, 'code' | 'foreign'>
     readonly findWallet: FindWallet
     readonly transactions: Pick<TransactionReads, 'untilMined' | 'untilSigned'>
-    /** Remembers deployed collections for some seconds. */
-    readonly collections: CollectionReads
-    /** Keeps the mints of a collection that wait for their numbers. */
-    readonly allot: Allot
-    /** Keeps requests of this process for the same wallet or the same tokens one after the other. */
-    readonly inTurn: InTurn
-    /** By mint: resolves once its voucher is signed, or with `null` after the timeout. */
-    readonly untilVoucherSigned: WaitUntil<unknown>
-    /** Null without an IPFS node. */
-    readonly pin: Pin | null
     readonly judge: {
       /** What the policy says, for the event. @throws PolicyRefused */
       readonly voucher: (
@@ -49,21 +55,14 @@ export type NftContext = PrepareContext &
         asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
       ) => Promise<JudgedParts>
     }
-    /** Funds an issuer wallet for gas, on local chains. `null` elsewhere. */
-    readonly fundIssuer: ((issuer: Issuer) => Promise<void>) | null
     /** Of one transaction of a mint; by default what the rules of the chain allow. */
     readonly maxTransactionGas?: bigint
   }
 
+export type NftContext = GivenParts & OwnParts & Pick<RouteContext, 'fundWallet'>
+
 declare module '../api-context.ts' {
   interface ApiParts {
-    readonly nft: Omit<NftContext, 'fundIssuer'> & {
-      /** Whether this service sends the transactions of a contract; the address is EIP-55. */
-      readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-    }
-  }
-  interface RouteParts {
-    /** What an installation adds: it is known after the context. */
-    readonly fundIssuer: NftContext['fundIssuer']
+    readonly nft: GivenParts & Partial<OwnParts>
   }
 }

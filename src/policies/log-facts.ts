@@ -3,6 +3,7 @@
  * the request count. The API may have read a fact shortly before, so it can be asked for without the newest changes.
  */
 import type { Owner } from '../core/tenants.ts'
+import type { Checked } from '../event-log/load-checked.ts'
 import type { AssetRef } from '../transactions/intent.ts'
 import type { Facts } from './facts.ts'
 
@@ -18,6 +19,13 @@ export type LogFacts = {
   readonly isCollection: (tenantId: string, chainId: number, contract: string) => Promise<Changes<boolean>>
   /** By the settings of this process. */
   readonly isOwnSpender: Facts['isOwnSpender']
+}
+
+/** A fact that is there from the first event of a stream on; not if the stream is broken. */
+export function trueFromOpening(streams: readonly Pick<Checked<unknown>, 'broken' | 'opened'>[]): Changes<boolean> {
+  return streams.flatMap(({ broken, opened }) =>
+    broken !== null || opened === null ? [] : [{ position: opened.position, at: opened.recordedAt, value: true }],
+  )
 }
 
 /** The place of a request; without changes since `before` (ISO 8601), if that is there. */

@@ -19,6 +19,7 @@ import type { EventLog } from '../event-log/log.ts'
 import { eip191Digest } from '../keys/eip191.ts'
 import { eip712Digest } from '../keys/eip712.ts'
 import { isOwnDomain } from '../keys/own-domain.ts'
+import type { ManagedContracts } from '../transactions/managed-contracts.ts'
 import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { signatureAggregate } from './aggregate.ts'
 import type { SignatureRequested, SignedTypedData, TypedDataSignatureRequested } from './events.ts'
@@ -36,23 +37,22 @@ export type SignatureRequest = {
 }
 
 /** What the request of a signature needs of its process. */
-export type SignatureContext = Pick<Context, 'newId'> & {
-  readonly log: Pick<EventLog, 'now'>
-  readonly accept: Accept
-  readonly findWallet: FindWallet
-  /** Whether this service sends the transactions of a contract. */
-  readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-  readonly config: Pick<Context['config'], 'spendingTypedData' | 'sandbox'>
-  readonly judge: {
-    /** What the policy says, for the event. @throws PolicyRefused */
-    readonly signature: (
-      requested: Place & ({ readonly message: string } | { readonly typedData: SignedTypedData }),
-      asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
-    ) => Promise<JudgedParts>
-    /** Whether a policy is in force that says which typed data is signed. */
-    readonly rulesTypedData: (owner: Owner) => Promise<boolean>
+export type SignatureContext = Pick<Context, 'newId'> &
+  Pick<ManagedContracts, 'isManaged'> & {
+    readonly log: Pick<EventLog, 'now'>
+    readonly accept: Accept
+    readonly findWallet: FindWallet
+    readonly config: Pick<Context['config'], 'spendingTypedData' | 'sandbox'>
+    readonly judge: {
+      /** What the policy says, for the event. @throws PolicyRefused */
+      readonly signature: (
+        requested: Place & ({ readonly message: string } | { readonly typedData: SignedTypedData }),
+        asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+      ) => Promise<JudgedParts>
+      /** Whether a policy is in force that says which typed data is signed. */
+      readonly rulesTypedData: (owner: Owner) => Promise<boolean>
+    }
   }
-}
 
 /**
  * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and problems of the message or typed data, among them

@@ -53,7 +53,7 @@ export function startApiProcess(t: Test, url: string, fakes: Fakes = {}, env: En
     await ctx.prisma.$disconnect()
     await ctx.flush()
   })
-  return { ...ctx, fundIssuer: null, publicTypes: [], simulated: () => ({}), ...faked, url }
+  return { ...ctx, fundWallet: null, publicTypes: [], simulated: () => ({}), ...faked, url }
 }
 
 /** @param options of the application, in place of those of a test */

@@ -98,7 +98,7 @@ function chainWith(options: NftApiOptions): Fakes {
       }
     },
     pin,
-    fundIssuer: ({ walletId, network }) => fund(kernel, walletId, network, issuerFunds),
+    fundWallet: ({ walletId, network }) => fund(kernel, walletId, network, issuerFunds),
     ...(maxTransactionGas === undefined ? {} : { maxTransactionGas }),
   })
 }

@@ -25,7 +25,7 @@ export function issuerWallet(ctx: NftContext, owner: Owner, network: Network, me
     const issuer = found?.address
       ? { ...found, address: found.address, network }
       : await make(ctx, owner, network, metadata)
-    await ctx.fundIssuer?.(issuer)
+    await ctx.fundWallet?.(issuer)
     return issuer.walletId
   })
 }

@@ -1,18 +1,16 @@
 /** The tokens that open transfers of a wallet move, for other parts that must leave them alone. */
 import type { Pool } from 'pg'
 import type { Row } from '../../event-log/table-rows.ts'
+import type { TokenInTransfer } from '../../transactions/managed-contracts.ts'
 import { isUnmined, TRANSACTIONS } from '../../transactions/sql.ts'
 import type { TokenStandard } from '../contracts/collection.ts'
 
-export type MovingToken = {
-  readonly contract: string
-  readonly standard: TokenStandard
-  readonly tokenId: bigint
-  readonly transferId: string
-}
-
 /** Each token once. */
-export async function readTokensInTransfer(pool: Pool, chainId: number, from: string): Promise<readonly MovingToken[]> {
+export async function readTokensInTransfer(
+  pool: Pool,
+  chainId: number,
+  from: string,
+): Promise<readonly TokenInTransfer[]> {
   const { rows } = await pool.query<
     Pick<Row<'nft_collections', { readonly standard: TokenStandard }>, 'contract_address' | 'standard'> &
       Pick<Row<'nft_transfer_items'>, 'token_id' | 'transfer_id'>

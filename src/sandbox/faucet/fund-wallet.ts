@@ -1,11 +1,11 @@
-/** Funds issuer wallets on local chains from the faucet, like any other wallet. */
+/** Funds wallets of the service on local chains from the faucet, like any other wallet. */
 
+import type { RouteContext } from '../../api-context.ts'
 import { BALANCES } from '../../balances/sql.ts'
 import { nativeAsset } from '../../core/assets.ts'
 import { NO_CALLER_FIELDS } from '../../core/caller-fields.ts'
 import { NotFound, Unavailable } from '../../core/errors.ts'
 import { createWaitUntil } from '../../event-log/wait-until.ts'
-import type { Issuer } from '../../nft/nft-context.ts'
 import { requestTransfer } from '../../transactions/request-transfer.ts'
 import type { SendContext } from '../../transactions/send-context.ts'
 import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
@@ -19,7 +19,7 @@ const WAIT_MS = 15_000
  * Resolves once the wallet's observed balance includes the payment. @throws Unavailable `faucet_slow`,
  * `faucet_not_ready`
  */
-export function createFundIssuer(ctx: SendContext): (issuer: Issuer) => Promise<void> {
+export function createFundWallet(ctx: SendContext): NonNullable<RouteContext['fundWallet']> {
   const { pool, wakeUps, chains } = ctx
   const untilFunded = createWaitUntil({ wakeUps, find: (ids) => findFunded(ids) })
 
