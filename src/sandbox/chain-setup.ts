@@ -1,17 +1,15 @@
 /**
- * Sets up a local chain: tokens, price feeds, Multicall3, the factory of collections, exchanges with pools, and funds
- * for the faucet. Every address is derived from the code alone, so a recreated chain has the same ones. Idempotent.
+ * Sets up a local chain: tokens, price feeds, Multicall3, what the sandbox adds for capabilities, and funds for the
+ * faucet. Every address is derived from the code alone, so a recreated chain has the same ones. Idempotent.
  */
 import { createRequire } from 'node:module'
 import { Interface } from 'ethers/abi'
 import { toQuantity } from '../chain/hex.ts'
 import { mapValues } from '../core/map-values.ts'
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
-import { FACTORY_CREATION_CODE } from '../nft/contracts/artefact.ts'
-import { GUARD_CREATION_CODE } from '../swaps/contracts/guard-artefact.ts'
+import type { Addresses, ChainToken, ChainTokens } from './addition.ts'
+import { ADDITIONS } from './additions.ts'
 import { artefact, type Deployment, deployMissing, mine, OWNER, planDeployment, send } from './deploy.ts'
-import { type Exchanges, planExchanges } from './exchanges.ts'
-import { fillPools, type PoolToken } from './pools.ts'
 import { callRpc } from './rpc.ts'
 
 export type ChainContracts = {
@@ -26,15 +24,12 @@ export type ChainContracts = {
   readonly nativeFeed: string
   readonly usdcFeed: string
   readonly usdtFeed: string
-  readonly nftFactory: string
-  /** It deploys the executor of its swaps. */
-  readonly swapGuard: string
 }
 
 export type ChainSetup = {
   readonly contracts: ChainContracts
-  /** Null without the packages of the exchanges. */
-  readonly exchanges: Exchanges | null
+  /** What the additions have there. */
+  readonly added: Addresses
 }
 
 const FEED_DECIMALS = 8
@@ -60,9 +55,9 @@ const wrapped = new Interface(WRAPPED.abi)
 const feed = new Interface(FEED.abi)
 
 /**
- * Deploys missing contracts, sets missing prices and fills missing pools.
+ * Deploys missing contracts, sets missing prices and what the additions need.
  *
- * @param packages finds the packages of the exchanges
+ * @param packages finds the packages that additions need
  * @throws Error when the node refuses
  */
 export async function setUpChain(
@@ -71,19 +66,24 @@ export async function setUpChain(
   packages = createRequire(import.meta.url),
 ): Promise<ChainSetup> {
   const own = planContracts(NATIVE_SYMBOL[network])
-  const others = planExchanges(own.wrappedNative.address, packages)
-  await deployMissing(url, [...Object.values(own), ...Object.values(others ?? {})])
+  const additions = await Promise.all(ADDITIONS.map(async ({ contracts }) => (await contracts?.()) ?? null))
+  const others: Readonly<Record<string, Deployment>> = Object.assign(
+    {},
+    ...additions.map((addition) => addition?.plan(own.wrappedNative.address, packages)),
+  )
+  await deployMissing(url, [...Object.values(own), ...Object.values(others)])
   await mine(url)
   const contracts = mapValues(own, ({ address }) => address)
-  const exchanges = others && mapValues(others, ({ address }) => address)
+  const added = mapValues(others, ({ address }) => address)
   const prices = {
     native: await firstPrice(url, contracts.nativeFeed, PRICES[network]),
     usdc: await firstPrice(url, contracts.usdcFeed, DOLLAR),
     usdt: await firstPrice(url, contracts.usdtFeed, DOLLAR),
   }
-  if (exchanges !== null) await fillPools(url, exchanges, poolTokens(url, contracts, prices))
+  const tokens = tokensOf(url, contracts, prices)
+  for (const addition of additions) await addition?.fill?.(url, added, tokens)
   await mine(url)
-  return { contracts, exchanges }
+  return { contracts, added }
 }
 
 function planContracts(symbol: string): Readonly<Record<keyof ChainContracts, Deployment>> {
@@ -102,8 +102,6 @@ function planContracts(symbol: string): Readonly<Record<keyof ChainContracts, De
     nativeFeed: feedOf(symbol),
     usdcFeed: feedOf('USDC'),
     usdtFeed: feedOf('USDT'),
-    nftFactory: planDeployment(FACTORY_CREATION_CODE),
-    swapGuard: planDeployment(GUARD_CREATION_CODE),
   }
 }
 
@@ -130,18 +128,18 @@ export async function fundFaucet(url: string, { usdc }: ChainContracts, address:
   await mine(url)
 }
 
-function poolTokens(
+function tokensOf(
   url: string,
   { wrappedNative, usdc, usdt }: ChainContracts,
   prices: Readonly<Record<'native' | 'usdc' | 'usdt', bigint>>,
-): readonly [PoolToken, PoolToken, PoolToken] {
-  const minted = (address: string, price: bigint): PoolToken => ({
+): ChainTokens {
+  const minted = (address: string, price: bigint): ChainToken => ({
     address,
     decimals: 6,
     price,
     supply: (amount) => send(url, { to: address, data: token.encodeFunctionData('mint', [OWNER, amount]) }),
   })
-  const native: PoolToken = {
+  const native: ChainToken = {
     address: wrappedNative,
     decimals: 18,
     price: prices.native,

@@ -2,8 +2,8 @@
  * The three local chains of the sandbox. Their chain ids are unique, so that nothing signed here is valid elsewhere.
  */
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
-import type { ChainContracts, ChainSetup } from './chain-setup.ts'
-import type { Exchanges } from './exchanges.ts'
+import { ADDITIONS } from './additions.ts'
+import type { ChainSetup } from './chain-setup.ts'
 
 export const SANDBOX_CHAIN_IDS: Readonly<Record<Network, number>> = {
   ethereum: 1_000_001,
@@ -19,7 +19,7 @@ const POLL_INTERVAL_MS = '200'
 export type SandboxChain = ChainSetup & { readonly network: Network; readonly url: string }
 
 /** The settings of a chain for the processes of the sandbox. */
-export function chainEnv({ network, url, contracts, exchanges }: SandboxChain): Record<string, string> {
+export function chainEnv({ network, url, contracts, added }: SandboxChain): Record<string, string> {
   const prefix = network.toUpperCase()
   const native = NATIVE_SYMBOL[network]
   const { usdc, usdt, wrappedNative, nativeFeed, usdcFeed, usdtFeed } = contracts
@@ -31,18 +31,10 @@ export function chainEnv({ network, url, contracts, exchanges }: SandboxChain): 
     [`${prefix}_MULTICALL3_ADDRESS`]: contracts.multicall3,
     [`${prefix}_TOKENS`]: `USDC:${usdc}:6,USDT:${usdt}:6,W${native}:${wrappedNative}:18`,
     [`${prefix}_PRICE_FEEDS`]: `${native}=${nativeFeed},USDC=${usdcFeed},USDT=${usdtFeed},W${native}=${nativeFeed}`,
-    ...(exchanges === null ? {} : swapEnv(prefix, contracts, exchanges)),
-  }
-}
-
-/** The fees of the pools that the sandbox makes. */
-const TIERS = '500+3000+10000'
-
-function swapEnv(prefix: string, { wrappedNative, usdc, usdt }: ChainContracts, exchanges: Exchanges) {
-  const { v2Router, swapRouter, quoter } = exchanges
-  return {
-    [`${prefix}_SWAP_VENUES`]: `uniswap-v3:v3:${swapRouter}:${quoter}:${TIERS},uniswap-v2:v2:${v2Router}`,
-    [`${prefix}_WRAPPED_NATIVE`]: wrappedNative,
-    [`${prefix}_SWAP_HOPS`]: `${usdc},${usdt}`,
+    ...Object.fromEntries(
+      ADDITIONS.flatMap(({ chainEnv }) =>
+        Object.entries(chainEnv?.(contracts, added) ?? {}).map(([setting, value]) => [`${prefix}_${setting}`, value]),
+      ),
+    ),
   }
 }

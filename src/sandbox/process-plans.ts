@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { PROCESS_LIST, type ProcessDeclaration, type ProcessKind } from '../core/processes.ts'
 import { createFileOnce } from '../keys/private-files.ts'
+import type { AddedSettings } from './addition.ts'
+import { ADDITIONS } from './additions.ts'
 import { planParties } from './parties.ts'
-import { planWebhookKeys } from './webhook-keys.ts'
 
 export type ProcessPlan = ProcessDeclaration['sandbox'] & {
   readonly name: string
@@ -41,19 +42,28 @@ const DEFAULT_ENV = {
 /** The processes with the settings that only some of them get, and the settings of all. */
 export async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
   const parties = await planParties(config)
-  const webhooks = await planWebhookKeys(config.dataDir)
+  const added = await planAdditions(config.dataDir)
   const tagKey = await planTagKey(config.dataDir, env)
   /** Others than these the processes make, or find in their default places. */
   const secretsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     TRANSACTION_TAG_KEY: tagKey,
-    WEBHOOK_IDENTITY: webhooks.senderEnv,
+    ...added.secrets,
   }
   const plans = PROCESS_LIST.flatMap(({ kind, numbered, secrets, sandbox }): readonly ProcessPlan[] => {
     const names = numbered ? parties.processes : [{ name: kind, env: {} }]
     const given = Object.assign({}, ...Object.keys(secrets).map((setting) => secretsOf[setting]))
     return names.map(({ name, env }) => ({ ...sandbox, name, kind, env: { ...env, ...given } }))
   })
-  return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }, tagKey }
+  return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...added.env }, tagKey }
+}
+
+async function planAdditions(dataDir: string): Promise<AddedSettings> {
+  const planned: AddedSettings[] = []
+  for (const { settings } of ADDITIONS) if (settings !== undefined) planned.push(await settings(dataDir))
+  return {
+    env: Object.assign({}, ...planned.map(({ env }) => env)),
+    secrets: Object.assign({}, ...planned.map(({ secrets }) => secrets)),
+  }
 }
 
 /** The key of tags, which the first start creates; nothing if the user has set one. */

@@ -10,6 +10,8 @@ import { printText } from '../cli/printed.ts'
 import type { Config } from '../config.ts'
 import { isLoopback } from '../core/exposure.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
+import type { Addition } from './addition.ts'
+import { ADDITIONS } from './additions.ts'
 import { type ChainPlan, type ChainService, createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
 import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
@@ -26,8 +28,6 @@ import { createSupervisor, type Service, type Supervisor, untilReady } from './s
 import { printWelcome } from './welcome.ts'
 
 const STOP_GRACE_MS = 20_000
-const WITHOUT_EXCHANGES =
-  '  ! the local chains have no exchanges: npm ci without --omit=dev installs their contracts (@uniswap/*)\n'
 
 /** Stop order, highest first: a waiting request is still answered by the workers, and all of them need the rest. */
 const RANKS = { database: 0, chain: 1, worker: 2, api: 3 } as const
@@ -73,8 +73,7 @@ export async function runSandbox(settings: {
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains({ supervisor, setUp, config, chainService })),
     ])
-    const swaps = chains.every(({ chain }) => chain.exchanges !== null)
-    if (!swaps) printText(process.stdout, WITHOUT_EXCHANGES)
+    const usable = ADDITIONS.filter((addition) => isUsable(addition, chains))
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const envWith = (url: string) =>
       amend({
@@ -111,7 +110,7 @@ export async function runSandbox(settings: {
       })
     await publish()
     const exposedHost = isLoopback(api.host) ? null : api.host
-    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, swaps, exposedHost })
+    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, usable, exposedHost })
     return {
       async stop() {
         publish = async () => undefined
@@ -195,6 +194,13 @@ function startChains({
       return { chain: { network, url: service.url(), ...service.setup() }, fundFaucet: service.fundFaucet }
     }),
   )
+}
+
+/** Says what the chains lack for it. */
+function isUsable({ lacks }: Addition, chains: readonly StartedChain[]): boolean {
+  const lacking = chains.map(({ chain }) => lacks?.(chain.added) ?? null).find((text) => text !== null)
+  if (lacking !== undefined) printText(process.stdout, `  ! ${lacking}\n`)
+  return lacking === undefined
 }
 
 function nodeService(

@@ -1,18 +1,11 @@
 /** What `npm start` prints when it is ready: commands that show events and make a first transfer. */
 import { printText } from '../cli/printed.ts'
+import type { Addition } from './addition.ts'
+import { ADDITIONS } from './additions.ts'
 
 const MPC_WALLET = `
   # an mpc wallet: three parties hold shares of its key, and two of them sign together
   api $URL/v1/wallets/create -d '{"type":"mpc","network":"ethereum","label":"shared","environment":"mainnet"}'
-`
-
-const SWAP = `
-  # quote a swap of 0.1 ETH over the exchanges of the chain, make it, then get what it gave
-  Q=$(api $URL/v1/wallets/$WALLET/swap/quote -d '{"from_asset":"ETH","to_asset":"USDC","amount":"0.1"}')
-  QUOTE=$(echo "$Q" | field quote_id); echo "$Q"
-  S=$(api $URL/v1/wallets/$WALLET/swap -d '{"quote_id":"'$QUOTE'"}')
-  TX=$(echo "$S" | field transaction_id); echo "$S"
-  sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX
 `
 
 const exposure = (host: string) => `
@@ -24,21 +17,21 @@ const exposure = (host: string) => `
  * Only curl and sed are needed.
  *
  * @param mpc whether there are parties for mpc wallets
- * @param swaps whether the chains have exchanges
+ * @param usable the additions that the chains lack nothing for
  */
 export function printWelcome({
   baseUrl,
   apiKey,
   dataDir,
   mpc,
-  swaps,
+  usable,
   exposedHost,
 }: {
   readonly baseUrl: string
   readonly apiKey: string
   readonly dataDir: string
   readonly mpc: boolean
-  readonly swaps: boolean
+  readonly usable: readonly Addition[]
   /** The address that others can reach; `null` on loopback. */
   readonly exposedHost: string | null
 }): void {
@@ -50,13 +43,7 @@ Ready: ${baseUrl}   API reference: ${baseUrl}/docs   logs: ${dataDir}/logs
 To watch events as they happen, paste this into a second shell:
 
   curl -sN ${baseUrl}/v1/events -H 'Authorization: Bearer ${apiKey}' -H 'Accept: text/event-stream'
-
-To receive them as a webhook, paste this into a shell in the directory of Bursar:
-
-  SECRET=$(curl -s ${baseUrl}/v1/webhooks -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
-    -d '{"url":"http://127.0.0.1:9000/"}' | sed -n 's/.*"secret":"\\([^"]*\\)".*/\\1/p')
-  npm run bursar -- webhooks listen --port 9000 --secret $SECRET
-
+${ADDITIONS.map(({ listening }) => listening?.(baseUrl, apiKey) ?? '').join('')}
 To make a first transfer, paste this into a third shell:
 
   export URL=${baseUrl} KEY=${apiKey}
@@ -72,7 +59,7 @@ To make a first transfer, paste this into a third shell:
   T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
   TX=$(echo "$T" | field transaction_id); echo "$T"
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
-${swaps ? SWAP : ''}${mpc ? MPC_WALLET : ''}${exposedHost === null ? '' : exposure(exposedHost)}
+${usable.map(({ trying = '' }) => trying).join('')}${mpc ? MPC_WALLET : ''}${exposedHost === null ? '' : exposure(exposedHost)}
 Ctrl-C stops everything. npm start -- --reset deletes all data and starts again.
 `,
   )

@@ -29,11 +29,11 @@ function blockOf(url: string): Promise<number> {
 t.test('a lost chain gets its contracts again at the same addresses', async (t) => {
   const first = await withAnvil(t, { mining: 'call' })
   const setup = await setUpChain(first.url, 'ethereum')
-  const { contracts, exchanges } = setup
-  const addresses = [...Object.values(contracts), ...Object.values(exchanges ?? {})]
+  const { contracts, added } = setup
+  const addresses = [...Object.values(contracts), ...Object.values(added)]
   t.equal(new Set(addresses).size, 15)
-  t.equal(contracts.nftFactory, FACTORY_ADDRESS, 'the factory has its public address')
-  t.equal(contracts.swapGuard, GUARD_ADDRESS, 'and so has the guard of swaps')
+  t.equal(added.nftFactory, FACTORY_ADDRESS, 'the factory has its public address')
+  t.equal(added.swapGuard, GUARD_ADDRESS, 'and so has the guard of swaps')
   await first.stop()
   const second = await withAnvil(t, { mining: 'call' })
   t.strictSame(await setUpChain(second.url, 'ethereum'), setup)

@@ -7,6 +7,7 @@ import { Interface } from 'ethers/abi'
 import { MaxUint256 } from 'ethers/constants'
 import t from 'tap'
 import { NETWORKS } from '../../src/core/networks.ts'
+import { exchangesOf } from '../../src/sandbox/added/swaps.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { setUpChain } from '../../src/sandbox/chain-setup.ts'
 import { OWNER } from '../../src/sandbox/deploy.ts'
@@ -127,7 +128,8 @@ t.test('a restart of the node and a second setup keep the pools as users left th
   const first = await startAnvil(options)
   const { url } = first
   const setup = await setUpChain(url, 'ethereum')
-  const { contracts, exchanges } = setup
+  const { contracts } = setup
+  const exchanges = exchangesOf(setup.added)
   if (exchanges === null) throw new Error('no exchanges')
   const path = [contracts.wrappedNative, contracts.usdt]
   await send(url, exchanges.v2Router, 'swapExactETHForTokens', [0n, path, ALICE, MaxUint256], 100n * COIN)
@@ -146,8 +148,9 @@ t.test('a restart of the node and a second setup keep the pools as users left th
 t.test('a setup that was interrupted is completed', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
   const alone = await setUpChain(url, 'ethereum', createRequire(join(tmpdir(), 'no-packages-here.js')))
-  t.equal(alone.exchanges, null, 'without the packages a chain has no exchanges')
-  const { contracts, exchanges } = await setUpChain(url, 'ethereum')
+  t.equal(exchangesOf(alone.added), null, 'without the packages a chain has no exchanges')
+  const { contracts, added } = await setUpChain(url, 'ethereum')
+  const exchanges = exchangesOf(added)
   t.strictSame(contracts, alone.contracts)
   if (exchanges === null) throw new Error('no exchanges')
   const { v2Factory, v3Factory } = exchanges

@@ -1,6 +1,6 @@
 /**
  * A leaf is a capability that a program can be built without. Each is taken out of a copy of the project: its folder, its
- * line in each of the lists, and the entry of a program of its own. The test says which files still name it so that they
+ * line in each of the lists, the entry of a program of its own, and what the sandbox has for it. The test says which files still name it so that they
  * do not compile without it. Where there is none, the copy is started: its workers make a key, its API has all other routes,
  * and signers have no rule for its transactions.
  */
@@ -21,7 +21,7 @@ import type * as Service from '../support/service-local.ts'
 type Leaf = {
   /** Files outside of the folder that do not compile without it. None may be added. */
   readonly namedBy: readonly string[]
-  /** The entry of its own program, and what composes that. */
+  /** The entry of its own program, what composes that, and what the sandbox prepares for it. */
   readonly program?: readonly string[]
   /** Its routes: the others stay. */
   readonly routes: RegExp
@@ -29,21 +29,13 @@ type Leaf = {
 
 const LEAVES: Readonly<Record<string, Leaf>> = {
   swaps: {
-    namedBy: ['src/compose/bursar.ts', 'src/sandbox/chain-setup.ts', 'src/transactions/aggregate.ts'],
+    namedBy: ['src/compose/bursar.ts', 'src/transactions/aggregate.ts'],
+    program: ['src/sandbox/added/swaps.ts', 'src/sandbox/added/exchanges.ts', 'src/sandbox/added/pools.ts'],
     routes: /\/swap(\/|$)/,
   },
   nft: {
-    namedBy: [
-      'src/compose/api-context.ts',
-      'src/compose/api.ts',
-      'src/compose/check-requests.ts',
-      'src/compose/operator.ts',
-      'src/compose/policy-parts.ts',
-      'src/sandbox/chain-setup.ts',
-      'src/sandbox/faucet/fund-issuer.ts',
-      'src/signatures/routes.ts',
-      'src/transactions/prepare-call.ts',
-    ],
+    namedBy: ['src/compose/operator.ts'],
+    program: ['src/sandbox/added/nft.ts'],
     routes: /\/nfts?(\/|$)/,
   },
   signatures: { namedBy: [], routes: /\/(sign|signatures)\// },
@@ -53,7 +45,12 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
   },
   webhooks: {
     namedBy: ['src/compose/bursar.ts', 'src/compose/forget-done.ts', 'src/compose/operator.ts'],
-    program: ['workers/webhook-sender.ts', 'src/compose/webhook-sender.ts', 'src/compose/webhook-drain.ts'],
+    program: [
+      'workers/webhook-sender.ts',
+      'src/compose/webhook-sender.ts',
+      'src/compose/webhook-drain.ts',
+      'src/sandbox/added/webhooks.ts',
+    ],
     routes: /\/webhooks(\/|$)/,
   },
   recovery: {
@@ -104,7 +101,12 @@ type Document = { readonly paths: Readonly<Record<string, unknown>> }
 
 /** What follows from an import that is gone, in the same file. */
 const FOLLOWING = new Set([7006, 7019, 7031, 18046])
-const LISTS = ['src/declarations.ts', 'src/compose/capabilities.ts', 'src/compose/load-config.ts']
+const LISTS = [
+  'src/declarations.ts',
+  'src/compose/capabilities.ts',
+  'src/compose/load-config.ts',
+  'src/sandbox/additions.ts',
+]
 const COPIED = [
   'src',
   'workers',
@@ -132,9 +134,10 @@ function copyWithout(t: Test, folder: string, { program = [] }: Leaf): string {
   return copy
 }
 
-/** A list of capabilities without the import of one and its place. Settings are in the third list, if it has any. */
+/** A list of capabilities without the import of one and its place. Not every capability is in the third and the fourth list. */
 function withoutLines(source: string, folder: string): string {
-  const line = new RegExp(`import \\{ (\\w+) \\} from '\\.\\.?/${folder}/(?:declaration|capability|settings)\\.ts'\n`)
+  const file = `(?:${folder}/(?:declaration|capability|settings)|added/${folder})`
+  const line = new RegExp(`import \\{ (\\w+) \\} from '\\.\\.?/${file}\\.ts'\n`)
   const [found, name] = line.exec(source) ?? []
   if (found === undefined || name === undefined) return source
   const place = new RegExp(`^  (?:'${folder}': |\\.\\.\\.)?${name},\n`, 'm')

@@ -1,9 +1,10 @@
 /** A local chain with exchanges and filled pools, as each chain of the sandbox has them. */
 import type { Test } from 'tap'
 import type { Network } from '../../src/core/networks.ts'
+import type { Exchanges } from '../../src/sandbox/added/exchanges.ts'
+import { exchangesOf } from '../../src/sandbox/added/swaps.ts'
 import type { Anvil } from '../../src/sandbox/anvil.ts'
 import { type ChainContracts, setUpChain } from '../../src/sandbox/chain-setup.ts'
-import type { Exchanges } from '../../src/sandbox/exchanges.ts'
 import { chainEnv } from '../../src/sandbox/networks.ts'
 import { type TestChainOptions, withAnvil } from './anvil.ts'
 
@@ -21,8 +22,9 @@ export async function withExchanges(
 ): Promise<ExchangeChain> {
   const { network = 'ethereum', ...chain } = options
   const anvil = await withAnvil(t, { mining: 'call', ...chain })
-  const { contracts, exchanges } = await setUpChain(anvil.url, network)
+  const setup = await setUpChain(anvil.url, network)
+  const exchanges = exchangesOf(setup.added)
   if (exchanges === null) throw new Error('the packages of the exchanges are not installed')
-  const env = chainEnv({ network, url: anvil.url, contracts, exchanges })
-  return { ...anvil, contracts, exchanges, env }
+  const env = chainEnv({ network, url: anvil.url, ...setup })
+  return { ...anvil, contracts: setup.contracts, exchanges, env }
 }

@@ -2,8 +2,9 @@
 import { Interface } from 'ethers/abi'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
+import { fillPools } from '../../src/sandbox/added/pools.ts'
+import type { ChainToken } from '../../src/sandbox/addition.ts'
 import { OWNER, send } from '../../src/sandbox/deploy.ts'
-import { fillPools, type PoolToken } from '../../src/sandbox/pools.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import type { ExchangeChain } from './exchanges.ts'
 import { compileSolidity, contractIn } from './solidity.ts'
@@ -24,13 +25,13 @@ export async function deploySwitchToken({ url, contracts, exchanges }: ExchangeC
   const { abi, bytecode } = contractIn(compileSolidity('SwitchToken.sol'), 'SwitchToken')
   const { contractAddress } = await mined(url, { from: OWNER, data: bytecode })
   const contract = toChecksumAddress(contractAddress ?? '')
-  const owned = (address: string, decimals: number): PoolToken => ({
+  const owned = (address: string, decimals: number): ChainToken => ({
     address,
     decimals,
     price: PRICE,
     supply: async () => undefined,
   })
-  const native: PoolToken = {
+  const native: ChainToken = {
     ...owned(contracts.wrappedNative, 18),
     price: NATIVE_PRICE,
     async supply(amount) {
@@ -40,7 +41,7 @@ export async function deploySwitchToken({ url, contracts, exchanges }: ExchangeC
       await send(url, { to: contracts.wrappedNative, data, value: toQuantity(amount) })
     },
   }
-  const usdc: PoolToken = {
+  const usdc: ChainToken = {
     ...owned(contracts.usdc, 6),
     supply: (amount) => send(url, { to: contracts.usdc, data: MONEY.encodeFunctionData('mint', [OWNER, amount]) }),
   }

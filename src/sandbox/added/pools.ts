@@ -5,25 +5,17 @@
 
 import { Interface } from 'ethers/abi'
 import { MaxUint256 } from 'ethers/constants'
-import { judgeFork } from '../chain/fork-watch.ts'
-import { sandboxPoolGas } from '../chain/forks.ts'
-import { toQuantity } from '../chain/hex.ts'
-import { squareRoot } from '../core/money.ts'
-import { OWNER, send } from './deploy.ts'
+import { judgeFork } from '../../chain/fork-watch.ts'
+import { sandboxPoolGas } from '../../chain/forks.ts'
+import { toQuantity } from '../../chain/hex.ts'
+import { squareRoot } from '../../core/money.ts'
+import type { ChainToken, ChainTokens } from '../addition.ts'
+import { OWNER, send } from '../deploy.ts'
+import { callRpc } from '../rpc.ts'
 import type { Exchanges } from './exchanges.ts'
-import { callRpc } from './rpc.ts'
-
-export type PoolToken = {
-  readonly address: string
-  readonly decimals: number
-  /** In US dollars, with eight decimals. */
-  readonly price: bigint
-  /** Sends the transaction that gives the owner an amount of the token. */
-  readonly supply: (amount: bigint) => Promise<void>
-}
 
 /** A fee in hundredths of a basis point makes a V3 pool, none a V2 pair. */
-type Plan = { readonly tokens: readonly [PoolToken, PoolToken]; readonly fee: Fee | null; readonly dollars: bigint }
+type Plan = { readonly tokens: readonly [ChainToken, ChainToken]; readonly fee: Fee | null; readonly dollars: bigint }
 type Fee = keyof typeof TICK_SPACING
 
 /** The fees of V3 pools that a fresh factory allows. */
@@ -49,11 +41,7 @@ const TOKEN = new Interface([
 ])
 
 /** Sends the transactions that make the missing pools; the next block has them. */
-export async function fillPools(
-  url: string,
-  exchanges: Exchanges,
-  [native, usdc, usdt]: readonly [PoolToken, PoolToken, PoolToken],
-): Promise<void> {
+export async function fillPools(url: string, exchanges: Exchanges, [native, usdc, usdt]: ChainTokens): Promise<void> {
   const plans: readonly Plan[] = [
     ...[usdc, usdt].flatMap((dollar): Plan[] => [
       { tokens: [native, dollar], fee: 500, dollars: 30_000_000n },
@@ -84,7 +72,7 @@ async function exists(url: string, { v2Factory, v3Factory }: Exchanges, { tokens
 async function supply(
   url: string,
   { positionManager, v2Router }: Exchanges,
-  token: PoolToken,
+  token: ChainToken,
   plans: readonly Plan[],
 ): Promise<void> {
   const amounts = plans.filter(({ tokens }) => tokens.includes(token)).map(({ dollars }) => amountOf(token, dollars))
@@ -133,6 +121,6 @@ async function gasOf(url: string) {
   return { pool: toQuantity(pool), pair: toQuantity(pair) }
 }
 
-function amountOf({ decimals, price }: PoolToken, dollars: bigint): bigint {
+function amountOf({ decimals, price }: ChainToken, dollars: bigint): bigint {
   return (dollars * PRICE_UNIT * 10n ** BigInt(decimals)) / price
 }

@@ -5,8 +5,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { ZeroAddress } from 'ethers/constants'
-import { mapValues } from '../core/map-values.ts'
-import { type Deployment, OWNER, planDeployment } from './deploy.ts'
+import { mapValues } from '../../core/map-values.ts'
+import { type Deployment, OWNER, planDeployment } from '../deploy.ts'
 
 /** Addresses by contract. `swapRouter` is SwapRouter02, which trades on V2 pairs and V3 pools. */
 export type Exchanges = {

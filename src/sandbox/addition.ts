@@ -1,0 +1,48 @@
+/** What the sandbox prepares for a capability, beside what every process and every chain has. Types alone. */
+import type { ChainContracts } from './chain-setup.ts'
+import type { Deployment } from './deploy.ts'
+
+/** Addresses of contracts by their names. */
+export type Addresses = Readonly<Record<string, string>>
+
+/** A token of a local chain. */
+export type ChainToken = {
+  readonly address: string
+  readonly decimals: number
+  /** In US dollars, with eight decimals. */
+  readonly price: bigint
+  /** Sends the transaction that gives the owner an amount of the token. */
+  readonly supply: (amount: bigint) => Promise<void>
+}
+/** The native currency as a token, USDC and USDT. */
+export type ChainTokens = readonly [native: ChainToken, usdc: ChainToken, usdt: ChainToken]
+
+export type AddedContracts = {
+  /** @param packages finds packages that an installation may lack: their contracts are then left out */
+  readonly plan: (wrappedNative: string, packages: NodeJS.Require) => Readonly<Record<string, Deployment>>
+  /** Sends what the deployed contracts need; the next block has it. Called at every start of a chain. */
+  readonly fill?: (url: string, contracts: Addresses, tokens: ChainTokens) => Promise<void>
+}
+
+/** The settings of processes. */
+export type AddedSettings = {
+  /** For every process. */
+  readonly env: Readonly<Record<string, string>>
+  /** For the processes that have a secret, by its setting. */
+  readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>
+}
+
+export type Addition = {
+  /** What every local chain has for it. Loaded by the process that sets chains up. */
+  readonly contracts?: () => Promise<AddedContracts>
+  /** The settings of a chain with these contracts, without the network in front. */
+  readonly chainEnv?: (contracts: ChainContracts, added: Addresses) => Readonly<Record<string, string>>
+  /** What a chain lacks, for the user; `null` if it lacks nothing. */
+  readonly lacks?: (added: Addresses) => string | null
+  /** Creates what the first start creates. */
+  readonly settings?: (dataDir: string) => Promise<AddedSettings>
+  /** What a user can paste beside watching events. */
+  readonly listening?: (baseUrl: string, apiKey: string) => string
+  /** What a user can paste after the first transfer, if the chains lack nothing. */
+  readonly trying?: string
+}
