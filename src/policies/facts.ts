@@ -1,10 +1,7 @@
 /** What is known beside an event when it is judged, and what follows from it. Pure. */
-import type { Pool } from 'pg'
 import type { ChainSettings } from '../chain/settings.ts'
-import type { Context } from '../context.ts'
 import type { AssetRef } from '../transactions/intent.ts'
 import { ANYTHING, type Any, keyOf, type Moved, type Price } from './intent.ts'
-import type { Changes } from './log-facts.ts'
 
 /** What is known beside the event, as of its time. */
 export type Facts = {
@@ -40,28 +37,8 @@ export function tokenMoved(chainId: number, contract: string, amount: bigint | A
 /** What policies know of a chain from the settings. */
 export type KnownChain = Pick<ChainSettings, 'chainId' | 'tokens'> & Partial<ChainSettings>
 
-/** Contracts that a capability deploys for tenants, whose tokens it knows. Addresses are in lower case. */
-export type KnownCollections = {
-  /** Those of the contracts that are collections of the tenant. */
-  readonly among: (
-    pool: Pool,
-    tenantId: string,
-    chainId: number,
-    contracts: readonly string[],
-  ) => Promise<readonly string[]>
-  /** Whether the log has the contract as a collection of the tenant. */
-  readonly recorded: (
-    needs: Pick<Context, 'log' | 'pool'>,
-    tenantId: string,
-    chainId: number,
-    contract: string,
-  ) => Promise<Changes<boolean>>
-}
-
 declare module '../capability.ts' {
   interface Capability {
-    /** The collections that it knows. What nobody knows is judged as any contract. */
-    readonly collections?: KnownCollections
     /** Contracts of the settings of a chain that its transactions may let take what they sell. */
     readonly spenders?: (chain: KnownChain) => readonly string[]
   }

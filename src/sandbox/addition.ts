@@ -1,9 +1,24 @@
 /** What the sandbox prepares for a capability, beside what every process and every chain has. Types alone. */
-import type { ChainContracts } from './chain-setup.ts'
 import type { Deployment } from './deploy.ts'
 
 /** Addresses of contracts by their names. */
 export type Addresses = Readonly<Record<string, string>>
+
+/** What every local chain has. */
+export type ChainContracts = {
+  readonly multicall3: string
+  /** A token with 6 decimals. */
+  readonly usdc: string
+  /** A token with 6 decimals and the rules of USDT on Ethereum. */
+  readonly usdt: string
+
+  /** The native currency as a token: its symbol has a W in front. */
+  readonly wrappedNative: string
+  /** The prices in US dollars of the native currency and of the two tokens. */
+  readonly nativeFeed: string
+  readonly usdcFeed: string
+  readonly usdtFeed: string
+}
 
 /** A token of a local chain. */
 export type ChainToken = {
@@ -14,6 +29,7 @@ export type ChainToken = {
   /** Sends the transaction that gives the owner an amount of the token. */
   readonly supply: (amount: bigint) => Promise<void>
 }
+
 /** The native currency as a token, USDC and USDT. */
 export type ChainTokens = readonly [native: ChainToken, usdc: ChainToken, usdt: ChainToken]
 

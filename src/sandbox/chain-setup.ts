@@ -7,24 +7,10 @@ import { Interface } from 'ethers/abi'
 import { toQuantity } from '../chain/hex.ts'
 import { mapValues } from '../core/map-values.ts'
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
-import type { Addresses, ChainToken, ChainTokens } from './addition.ts'
+import type { Addresses, ChainContracts, ChainToken, ChainTokens } from './addition.ts'
 import { ADDITIONS } from './additions.ts'
 import { artefact, type Deployment, deployMissing, mine, OWNER, planDeployment, send } from './deploy.ts'
 import { callRpc } from './rpc.ts'
-
-export type ChainContracts = {
-  readonly multicall3: string
-  /** A token with 6 decimals. */
-  readonly usdc: string
-  /** A token with 6 decimals and the rules of USDT on Ethereum. */
-  readonly usdt: string
-  /** The native currency as a token: its symbol has a W in front. */
-  readonly wrappedNative: string
-  /** The prices in US dollars of the native currency and of the two tokens. */
-  readonly nativeFeed: string
-  readonly usdcFeed: string
-  readonly usdtFeed: string
-}
 
 export type ChainSetup = {
   readonly contracts: ChainContracts

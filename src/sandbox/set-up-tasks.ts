@@ -6,8 +6,9 @@ import { loadConfig } from '../compose/load-config.ts'
 import { migrateDatabase } from '../compose/migrate-database.ts'
 import type { Network } from '../core/networks.ts'
 import { MIGRATIONS_DIRECTORY } from '../event-log/migrations.ts'
+import type { ChainContracts } from './addition.ts'
 import { ensureApiKey } from './api-key.ts'
-import { type ChainContracts, type ChainSetup, fundFaucet, setUpChain } from './chain-setup.ts'
+import { type ChainSetup, fundFaucet, setUpChain } from './chain-setup.ts'
 import { ensureFaucetWallet } from './faucet/faucet-wallet.ts'
 
 /** Accounts of the first requests: a key of the API, and the addresses of the faucets' wallets. */

@@ -1,8 +1,8 @@
 /**
  * A leaf is a capability that a program can be built without. Each is taken out of a copy of the project: its folder, its
- * line in each of the lists, the entry of a program of its own, and what the sandbox has for it. The test says which files still name it so that they
- * do not compile without it. Where there is none, the copy is started: its workers make a key, its API has all other routes,
- * and signers have no rule for its transactions.
+ * line in each of the lists, the entry of a program of its own, and what the sandbox has for it. The test says which files
+ * still name it so that they do not compile without it. Where there is none, the copy is started: its workers make a key,
+ * its API has all other routes, and signers have no rule for its transactions.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import { toChecksumAddress } from '../../chain/address.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import type { KnownCollections } from '../../policies/facts.ts'
+import type { KnownCollections } from '../../policies/known-collections.ts'
 import { trueFromOpening } from '../../policies/log-facts.ts'
 import { collectionAggregate } from './aggregate.ts'
 

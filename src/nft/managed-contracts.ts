@@ -1,15 +1,15 @@
 /** Which calls this service sends itself: those of the collections of any tenant, of their factory and of its parts. */
 import type { Pool } from 'pg'
-import type { ManagedContracts } from '../../transactions/managed-contracts.ts'
+import type { ManagedContracts } from '../transactions/managed-contracts.ts'
 import {
   FACTORY_ADDRESS,
   IMPLEMENTATION_ADDRESS,
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
-} from '../contracts/collection.ts'
-import { EARLIER_FACTORIES, EARLIER_IMPLEMENTATIONS } from '../contracts/earlier-factories.ts'
-import { callsFunction } from '../contracts/encode-calls.ts'
-import { readTokensInTransfer } from '../transfers/in-transfer.ts'
+} from './contracts/collection.ts'
+import { EARLIER_FACTORIES, EARLIER_IMPLEMENTATIONS } from './contracts/earlier-factories.ts'
+import { callsFunction } from './contracts/encode-calls.ts'
+import { readTokensInTransfer } from './transfers/in-transfer.ts'
 
 const DEPLOYED: readonly string[] = [
   ...[FACTORY_ADDRESS, ...Object.values(IMPLEMENTATION_ADDRESS)],
