@@ -18,6 +18,17 @@ export type LogContents = {
   readonly readModels: Readonly<Record<ReadModel, ReadModelKind>>
 }
 
+/** The event types that a program reads, by category of streams, each with its newest schema version. */
+export type KnownEvents = ReadonlyMap<string, Readonly<Record<string, number>>>
+
+/** A table with one row for each stream of a category. */
+export type CheckedModel = {
+  readonly table: string
+  readonly aggregate: AnyAggregate
+  /** SQL expression for the stream of a row `r`. */
+  readonly streamOf: string
+}
+
 /** Any aggregate; the fold passes each one only its own events. */
 export type AnyAggregate = Aggregate<never, never, never>
 

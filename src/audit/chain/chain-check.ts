@@ -4,6 +4,7 @@
  */
 import { hash as digest } from 'node:crypto'
 import { canonicalText } from '../../event-log/canonical-text.ts'
+import type { KnownEvents } from '../../event-log/fold.ts'
 import { eventText } from '../../event-log/hash-chain.ts'
 import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 import type { Row } from '../../event-log/table-rows.ts'
@@ -26,9 +27,6 @@ export type ChainCheck = {
   /** Checks the next rows of the log. A bad event does not make those behind it bad. */
   readonly check: (rows: readonly LogRow[]) => Promise<readonly BadEvent[]>
 }
-
-/** The event types that this version of Bursar reads, by category of streams, each with its newest schema version. */
-export type KnownEvents = ReadonlyMap<string, Readonly<Record<string, number>>>
 
 type Head = { readonly version: number; readonly hash: string }
 

@@ -2,13 +2,12 @@
 import { readFile } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
 import { shown, shownText } from '../../cli/printed.ts'
-import type { AnyAggregate } from '../../event-log/fold.ts'
+import type { AnyAggregate, CheckedModel } from '../../event-log/fold.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import { keyHistory } from '../note/key-history.ts'
-import type { CheckedModel } from '../verify/compare-rows.ts'
 import type { Finding, LogVerdict } from '../verify/judge.ts'
 import {
   type CheckpointsOfFile,

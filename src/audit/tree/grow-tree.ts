@@ -3,8 +3,9 @@
  * its stream; a bad one is recorded before it becomes a leaf. The last existing leaves are checked against the log, so
  * that a truncated or replaced tail is detected.
  */
+import type { KnownEvents } from '../../event-log/fold.ts'
 import { placeBefore, type SubscriptionPosition } from '../../event-log/subscription.ts'
-import { type BadEvent, createChainCheck, type KnownEvents } from '../chain/chain-check.ts'
+import { type BadEvent, createChainCheck } from '../chain/chain-check.ts'
 import { type LogRow, type Queryable, readLogRows } from '../chain/log-rows.ts'
 import { recordBadEvents } from '../found-bad.ts'
 import { createTileBuilder, TILE_WIDTH, type Tile, unfinishedTiles } from '../merkle/tiles.ts'

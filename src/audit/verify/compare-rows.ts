@@ -4,18 +4,16 @@
  * events that cannot be read. `replay --diff` compares every other table.
  */
 import type pg from 'pg'
-import { type AnyAggregate, createFold, type FoldedStream, type HeldStream } from '../../event-log/fold.ts'
+import {
+  type AnyAggregate,
+  type CheckedModel,
+  createFold,
+  type FoldedStream,
+  type HeldStream,
+} from '../../event-log/fold.ts'
 import { readStreams } from '../../event-log/read-streams.ts'
 import type { SetAside } from '../../event-log/set-aside.ts'
 import { liveSchema, quoted, readPrimaryKeys } from '../../event-log/table-shape.ts'
-
-/** A table with one row for each stream of a category. */
-export type CheckedModel = {
-  readonly table: string
-  readonly aggregate: AnyAggregate
-  /** SQL expression for the stream of a row `r`. */
-  readonly streamOf: string
-}
 
 export type RowDifference = {
   readonly table: string
@@ -138,11 +136,4 @@ function nameOf(key: readonly string[], row: Row): string {
 
 function text(value: unknown): string {
   return JSON.stringify(value ?? null)
-}
-
-declare module '../../capability.ts' {
-  interface Capability {
-    /** Read models that money depends on: `audit verify` compares them with the log. */
-    readonly verified?: readonly CheckedModel[]
-  }
 }
