@@ -24,7 +24,7 @@ export const USES = {
   access: ['transactions'],
   activity: ['transactions', 'wallets'],
   assets: ['transactions'],
-  audit: ['policies', 'transactions', 'wallets'],
+  audit: ['policies', 'replay', 'restores', 'transactions', 'wallets'],
   balances: ['transactions', 'wallets'],
   'contract-calls': ['policies', 'transactions'],
   feed: ['transactions'],

@@ -2,12 +2,10 @@
  * The watch for restores of the database, for signers and for the operator command that does their work; and whether a
  * signer may start.
  */
-import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
-import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
-import { createFindMissing } from '../audit/checkpoints/find-missing.ts'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
-import { createWatchRestores, type WatchRestores } from '../restores/watch-restores.ts'
+import { createWatchRestores, type FindMissing, type WatchRestores } from '../restores/watch-restores.ts'
+import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 export function composeWatchRestores({
@@ -19,7 +17,7 @@ export function composeWatchRestores({
   return createWatchRestores({
     pool,
     log,
-    findMissing: createFindMissing(pool, createCheckpointFile(config.audit.checkpointFile)),
+    findMissing: findMissing(outsideStates({ config, pool })),
     onDetected: ({ evidence, systemIdentifier, timeline }) =>
       logger.error(
         { evidence, system_identifier: systemIdentifier, timeline },
@@ -41,20 +39,29 @@ export async function requireWholeLog(restores: WatchRestores): Promise<void> {
   if (refusal !== null) throw new Conflict('log_too_short', `The signer does not start: ${refusal}.`)
 }
 
-/**
- * Warns of a file that the settings name and that is missing although checkpoints were signed: without it a restore of
- * the database is not noticed. An operator may have moved it away after a restore, so the process starts.
- */
+/** Warns where a restore of the database would not be noticed. */
 export async function warnOfMissingFile({
   config,
   pool,
   logger,
 }: Pick<Kernel, 'config' | 'pool' | 'logger'>): Promise<void> {
-  const { checkpointFile: path, isCheckpointFileNamed } = config.audit
-  if (!isCheckpointFileNamed || (await createCheckpointRows(pool).newest()) === null) return
-  if ((await createCheckpointFile(path).notes()).length > 0) return
-  logger.warn(
-    { path },
-    'the file of AUDIT_CHECKPOINT_FILE is missing or has no checkpoint, although checkpoints were signed; without it a restore of the database is not noticed',
-  )
+  for (const { problem } of outsideStates({ config, pool })) {
+    const found = await problem()
+    if (found !== null) logger.warn({ path: found.path }, found.message)
+  }
+}
+
+function outsideStates(ctx: Pick<Kernel, 'config' | 'pool'>) {
+  return CAPABILITIES.flatMap(({ outsideStates }) => outsideStates?.(ctx) ?? [])
+}
+
+/** The first that one of them finds. Without any, only the identity of the database shows a restore. */
+function findMissing(states: ReturnType<typeof outsideStates>): FindMissing {
+  return async (epoch) => {
+    for (const state of states) {
+      const missing = await state.findMissing(epoch)
+      if (missing !== null) return missing
+    }
+    return null
+  }
 }

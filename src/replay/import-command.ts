@@ -21,7 +21,8 @@ export type SignedEvidence = ImportEvidence & {
 /** @throws BadInput for a missing file, and for one without a valid checkpoint; TreeDamaged for a checkpoint that the key did not sign */
 type OpenEvidence = (checkpointFile: string, key: string) => Promise<SignedEvidence>
 
-export function importCommand(within: Within<ReplayContext>, openEvidence: OpenEvidence): CliCommand {
+/** @param openEvidence null refuses every import that asks for evidence */
+export function importCommand(within: Within<ReplayContext>, openEvidence: OpenEvidence | null): CliCommand {
   return {
     name: 'import',
     summary: 'import a full export into an empty database: the log and all read models',
@@ -50,7 +51,7 @@ export function importCommand(within: Within<ReplayContext>, openEvidence: OpenE
 
 async function run(
   { pool, contents }: ReplayContext,
-  openEvidence: OpenEvidence,
+  openEvidence: OpenEvidence | null,
   { arguments: [file = '-'], options }: CliInput,
   io: CliIo,
 ): Promise<ExitCode> {
@@ -92,11 +93,12 @@ async function run(
 }
 
 async function evidenceOf(
-  openEvidence: OpenEvidence,
+  openEvidence: OpenEvidence | null,
   checkpoints: string | undefined,
   key: string | undefined,
 ): Promise<SignedEvidence | null> {
   if (checkpoints === undefined && key === undefined) return null
+  if (openEvidence === null) throw new BadInput('--checkpoints: this program has no audit, and cannot check them.')
   if (checkpoints !== undefined && key !== undefined) return openEvidence(checkpoints, key)
   throw new BadInput(
     '--checkpoints and --key must be given together: the checkpoints and the public key that signed them.',
@@ -151,4 +153,11 @@ async function requireReadable(file: string): Promise<void> {
   await access(file, constants.R_OK).catch(() => {
     throw new BadInput(`Cannot read the file ${file}.`)
   })
+}
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** Opens what an operator has of a signed log, for `import`. One capability does. */
+    readonly openEvidence?: OpenEvidence
+  }
 }

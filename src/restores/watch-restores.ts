@@ -6,6 +6,7 @@
  * restored log. A restart of the server is no evidence.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -41,17 +42,33 @@ export type WatchRestores = {
 
 type Checked = { readonly epoch: string; readonly refusal: string | null; readonly state: RestoreState }
 
+/** A signed state of the log that the log does not have. */
+type MissingState = SignedState & {
+  /** Why nothing may be signed on this log. */
+  readonly reason: string
+  /** Whether a signed state that the log does have contains the event: then it was recorded before the restore. */
+  readonly precedes: (streamId: string, version: number) => Promise<boolean>
+}
+
+/**
+ * Finds a signed state outside of the database that the log lacks; `null` when there is none.
+ *
+ * @param epoch identifies a start of the database; the result may be kept for it
+ * @throws Unavailable while the log cannot be compared; Conflict for states of another log: nothing was restored then
+ */
+export type FindMissing = (epoch: string) => Promise<MissingState | null>
+
+/** Signed states of the log that are stored outside of the database. */
+type OutsideStates = {
+  readonly findMissing: FindMissing
+  /** Why a restore would not be noticed, for the log of a process that starts; `null` for nothing. */
+  readonly problem: () => Promise<{ readonly path: string; readonly message: string } | null>
+}
+
 export function createWatchRestores(ports: {
   readonly pool: Pool
   readonly log: Pick<EventLog, 'load' | 'execute' | 'now'>
-  /** A state outside of the database that the log lacks; `null` when there is none. */
-  readonly findMissing: (epoch: string) => Promise<
-    | (SignedState & {
-        readonly reason: string
-        readonly precedes: (streamId: string, version: number) => Promise<boolean>
-      })
-    | null
-  >
+  readonly findMissing: FindMissing
   /** Called for evidence that this process has recorded. */
   readonly onDetected: (detected: RestoreDetected['data']) => void
 }): WatchRestores {
@@ -132,4 +149,11 @@ async function readIdentity(pool: Pool): Promise<DatabaseIdentity & { readonly e
   if (row === undefined || row.timeline === null)
     throw new Unavailable('database_read_only', 'The database is a standby that was not promoted.')
   return { epoch: row.epoch, systemIdentifier: row.system, timeline: row.timeline }
+}
+
+declare module '../capability.ts' {
+  interface Capability {
+    /** Where signers look for what a restored log lacks. */
+    readonly outsideStates?: (ctx: Pick<Context, 'config' | 'pool'>) => OutsideStates
+  }
 }

@@ -6,30 +6,25 @@
  * Invariant: what is reported was computed from the events themselves, never from stored tiles alone.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../../context.ts'
 import { Conflict, Unavailable } from '../../core/errors.ts'
+import type { FindMissing } from '../../restores/watch-restores.ts'
 import { type CheckpointHead, originOf, readCheckpointHead } from '../note/checkpoint.ts'
 import { createReadTree } from '../tree/read-tree.ts'
 import { createTileStore } from '../tree/tile-store.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import { verifyTree } from '../verify/verify-tree.ts'
-import type { CheckpointFile } from './checkpoint-file.ts'
+import { type CheckpointFile, createCheckpointFile } from './checkpoint-file.ts'
 import { createCheckpointRows } from './checkpoint-rows.ts'
 
-/** A signed state of the log that the log does not have. */
-export type MissingCheckpoint = CheckpointHead & {
-  /** Why nothing may be signed on this log. */
-  readonly reason: string
-  /** Whether a checkpoint that the log does have contains the event: then it was recorded before the restore. */
-  readonly precedes: (streamId: string, version: number) => Promise<boolean>
-}
+type MissingCheckpoint = NonNullable<Awaited<ReturnType<FindMissing>>>
 
 /**
- * @param epoch identifies a start of the database; the result is cached for it and for the newest checkpoint
+ * The result is cached for a start of the database and for the newest checkpoint.
+ *
  * @throws Unavailable `log_not_comparable` while a transaction is open that readers of the log wait for; Conflict
- *   `checkpoints_of_another_log` when the file and the database name two logs: nothing was restored then
+ *   `checkpoints_of_another_log` when the file and the database name two logs
  */
-export type FindMissing = (epoch: string) => Promise<MissingCheckpoint | null>
-
 export function createFindMissing(pool: Pool, file: Pick<CheckpointFile, 'notes'>): FindMissing {
   let known: { readonly key: string; readonly found: MissingCheckpoint | null } | null = null
   return async (epoch) => {
@@ -71,6 +66,19 @@ async function compare(
     reason: reasonFor(events, newest.size),
     precedes: async (streamId, version) => (await placeOf(pool, streamId, version, shared + 1)) <= shared,
   }
+}
+
+/**
+ * What to warn of: a file that the settings name and that is missing although checkpoints were signed. Without it a restore of
+ * the database is not noticed. An operator may have moved it away after a restore, so the process starts.
+ */
+export async function missingFile({ config: { audit }, pool }: Pick<Context, 'config' | 'pool'>) {
+  const { checkpointFile: path, isCheckpointFileNamed } = audit
+  if (!isCheckpointFileNamed || (await createCheckpointRows(pool).newest()) === null) return null
+  if ((await createCheckpointFile(path).notes()).length > 0) return null
+  const message =
+    'the file of AUDIT_CHECKPOINT_FILE is missing or has no checkpoint, although checkpoints were signed; without it a restore of the database is not noticed'
+  return { path, message }
 }
 
 /** A file of another log says nothing about this one. */
