@@ -11,6 +11,6 @@ export const DEPLOYMENT_PROXY = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
  * The upper bound of the gas of a contract that call data creates, through the proxy or a factory that is called with its code.
  * test/integration/nft-contracts-gas.test.ts compares it with real costs.
  */
-export function contractGas({ nft, dataByte }: GasRules, data: string): bigint {
-  return nft.contract.base + (nft.contract.perByte + dataByte) * BigInt(data.length / 2 - 1)
+export function contractGas({ contract, dataByte }: GasRules, data: string): bigint {
+  return contract.base + (contract.perByte + dataByte) * BigInt(data.length / 2 - 1)
 }

@@ -1,7 +1,7 @@
 /**
- * Every gas number of the product. A fork of a chain changes what they should be, so no other file has one (a test looks):
- * what depends on the rules of a fork is in `GasRules`, and what no fork changes, because it is our own bound, is in
- * `GAS_BOUNDS`. All in units of gas.
+ * The gas numbers of the product. A fork of a chain changes what they should be, so no other file has one (a test looks), except
+ * `gas-rules.ts` of a capability, which has its own for each set of rules: what depends on the rules of a fork is in `GasRules`,
+ * and what no fork changes, because it is our own bound, is in `GAS_BOUNDS`. All in units of gas.
  *
  * Sources: EIP-2780, EIP-8037 and EIP-8038 as of 2026-08-04 (ethereum/EIPs 8331fb3e, status Review: figures may still
  * move), EIP-7825, EIP-7623, EIP-7976, and `params/protocol_params.go` of go-ethereum 02b73d4e (2026-08-20), whose names
@@ -17,7 +17,11 @@ export type Fork = (typeof FORKS)[number] | 'unknown'
 export type GasCurve = { readonly base: bigint; readonly perToken: bigint }
 export type ByteCurve = { readonly base: bigint; readonly perByte: bigint }
 
+/** Rules that differ. A capability with gas numbers has them for each set: one more does not compile without. */
+export type RuleSet = 'up_to_osaka' | 'amsterdam'
+
 export type GasRules = {
+  readonly set: RuleSet
   /** The native currency to an account that exists, without code; also 0 of it to the sender itself, which may need less. */
   readonly transfer: bigint
   /** On top, if the account does not exist: it has no balance, nonce or code (EIP-161). */
@@ -35,31 +39,8 @@ export type GasRules = {
   readonly dataByte: bigint
   /** An approval of a token: 46,298 of a plain one before Amsterdam, more of one behind a proxy. */
   readonly approval: bigint
-  /** Of a swap, as measured: V3 with one hop 119,000 to 138,000, V2 90,000 to 102,000, each further hop or leg the rest. */
-  readonly swap: Readonly<Record<'v2' | 'v3', { readonly base: bigint; readonly hop: bigint }>>
-  readonly wrap: bigint
-  readonly unwrap: bigint
-  /** What the unwrapping of its output adds to a swap. */
-  readonly swapUnwrap: bigint
-  readonly nft: {
-    /** Before its tokens a mint has the transaction, the proxy call, and the slot with owner and count. */
-    readonly mint: Readonly<Record<'ERC721' | 'ERC1155', GasCurve>>
-    /** A SERIES records gaps in its ids, in two new storage slots. */
-    readonly sequenceGap: bigint
-    readonly transfer: Readonly<Record<'ERC721' | 'ERC1155', GasCurve>>
-    readonly deploy: ByteCurve
-    /** The factory that creates its implementations in its own transaction. */
-    readonly wholeFactory: bigint
-    /** A contract through the deployment proxy, by the bytes of its code. */
-    readonly contract: ByteCurve
-    readonly revoke: bigint
-    readonly tokenUpdate: bigint
-    readonly freeze: bigint
-    /** Builds a token's URI and logs it. */
-    readonly uri: ByteCurve
-    /** Most of one transaction with mints: a third of the smallest block, and a hundred ERC-721 tokens before Amsterdam. */
-    readonly mints: bigint
-  }
+  /** A contract through the deployment proxy, by the bytes of its code. */
+  readonly contract: ByteCurve
 }
 
 /** `MaxTxGas` (EIP-7825, Osaka): of all gas before Amsterdam, of execution gas alone since (EIP-8037). */
@@ -67,6 +48,7 @@ export const MAX_EXECUTION_GAS = 1n << 24n
 
 /** The rules up to Osaka. */
 const UP_TO_OSAKA: GasRules = {
+  set: 'up_to_osaka',
   transfer: 21_000n, // TxGas
   newAccount: 0n,
   contractTransfer: 100_000n,
@@ -74,38 +56,22 @@ const UP_TO_OSAKA: GasRules = {
   transaction: MAX_EXECUTION_GAS,
   dataByte: 40n, // EIP-7623: TxCostFloorPerToken times TxTokenPerNonZeroByte
   approval: 60_000n,
-  swap: { v3: { base: 65_000n, hop: 65_000n }, v2: { base: 58_000n, hop: 45_000n } },
-  wrap: 46_000n,
-  unwrap: 36_000n,
-  swapUnwrap: 10_000n,
-  nft: {
-    mint: { ERC721: { base: 45_000n, perToken: 75_000n }, ERC1155: { base: 45_000n, perToken: 54_000n } },
-    sequenceGap: 55_000n,
-    transfer: { ERC721: { base: 75_000n, perToken: 0n }, ERC1155: { base: 35_000n, perToken: 32_000n } },
-    deploy: { base: 130_000n, perByte: 250n },
-    wholeFactory: 8_000_000n,
-    contract: { base: 100_000n, perByte: 300n },
-    revoke: 65_000n,
-    tokenUpdate: 45_000n,
-    freeze: 70_000n,
-    uri: { base: 32_000n, perByte: 15n },
-    mints: 10_000_000n,
-  },
+  contract: { base: 100_000n, perByte: 300n },
 }
 
 /** `CostPerStateByte` (EIP-8037). */
-const STATE_BYTE = 1_530n
+export const STATE_BYTE = 1_530n
 /** `AccountCreationSize` and `StorageCreationSize` (EIP-8037), in bytes of state. */
-const NEW_ACCOUNT = 120n * STATE_BYTE
+export const NEW_ACCOUNT = 120n * STATE_BYTE
 const NEW_SLOT = 64n * STATE_BYTE
 /** A new slot was 20,000 of 22,100; now `STORAGE_WRITE` (EIP-8038) and its bytes. */
-const SLOT_CHANGE = 10_000n - 20_000n + NEW_SLOT
+export const SLOT_CHANGE = 10_000n - 20_000n + NEW_SLOT
 /** A changed slot was 2,900 beside its access; now `STORAGE_WRITE`. */
-const WRITE_CHANGE = 10_000n - 2_900n
+export const WRITE_CHANGE = 10_000n - 2_900n
 
 /** EIP-2780, EIP-8037, EIP-8038: state is paid by its bytes, on top of what is executed. */
 const AMSTERDAM: GasRules = {
-  ...UP_TO_OSAKA,
+  set: 'amsterdam',
   transfer: 21_000n, // TxBaseCost2780 + ColdAccountAccessAmsterdam + TxValueCost2780
   newAccount: NEW_ACCOUNT,
   contractTransfer: 100_000n + NEW_SLOT,
@@ -113,32 +79,7 @@ const AMSTERDAM: GasRules = {
   transaction: 50_000_000n, // the most that nodes estimate by default (geth: --rpc.gascap), below a block of Sepolia
   dataByte: 64n, // EIP-7976: TxCostFloorPerToken7976 times TxTokenPerNonZeroByte
   approval: 60_000n + SLOT_CHANGE,
-  swap: {
-    v3: { base: 65_000n + SLOT_CHANGE, hop: 65_000n + 6n * WRITE_CHANGE },
-    v2: { base: 58_000n + SLOT_CHANGE, hop: 45_000n + 6n * WRITE_CHANGE },
-  },
-  wrap: 46_000n + SLOT_CHANGE,
-  unwrap: 36_000n + 2n * WRITE_CHANGE,
-  nft: {
-    ...UP_TO_OSAKA.nft,
-    // Three new slots a token of ERC-721, two of ERC-1155, and a fifth of them so that a lane needs no estimate.
-    mint: {
-      ERC721: { base: 75_000n, perToken: 75_000n + (18n * SLOT_CHANGE) / 5n },
-      ERC1155: { base: 75_000n, perToken: 54_000n + (12n * SLOT_CHANGE) / 5n },
-    },
-    sequenceGap: 55_000n + 2n * SLOT_CHANGE,
-    transfer: {
-      ERC721: { base: 75_000n + SLOT_CHANGE + 4n * WRITE_CHANGE, perToken: 0n },
-      ERC1155: { base: 42_000n, perToken: 32_000n + SLOT_CHANGE + WRITE_CHANGE },
-    },
-    deploy: { base: 130_000n + NEW_ACCOUNT + SLOT_CHANGE + 130n * STATE_BYTE, perByte: 250n + STATE_BYTE },
-    wholeFactory: 50_000_000n,
-    contract: { base: 100_000n + NEW_ACCOUNT, perByte: 300n + STATE_BYTE },
-    revoke: 65_000n + SLOT_CHANGE,
-    tokenUpdate: 45_000n + 2n * WRITE_CHANGE,
-    freeze: 70_000n + SLOT_CHANGE + WRITE_CHANGE,
-    mints: 20_000_000n,
-  },
+  contract: { base: 100_000n + NEW_ACCOUNT, perByte: 300n + STATE_BYTE },
 }
 
 /** @returns for an unknown fork the dearest rules that are known */
@@ -175,22 +116,12 @@ export const GAS_BOUNDS = {
   ownCallTimes: 8n,
   /** A call of a client whose wallet has too little for an estimate: the append refuses it. */
   unestimatedCall: 100_000n,
-  /** Added for the code of a receiver of an NFT; the lane's estimate is used if it is higher. */
-  nftReceiver: 100_000n,
-  /** A receiver of NFTs is asked with as much. A transfer would not pay for more. */
-  askReceiver: 500_000n,
   /** One read of a balance of a token. Common tokens use 3,000 to 30,000, those that compute interest up to 200,000. */
   tokenRead: 500_000n,
   /** A read of a balance in a simulation of a wallet's calls, where each asset is read twice. */
   simulatedRead: 100_000n,
   /** The gas limit of the simulated block. Nodes have a limit of their own for the whole request. */
   simulatedBlock: 200_000_000n,
-  /** One question to a pool in company: a swap that crosses sixty prices of a V3 pool takes about so much. */
-  poolInCompany: 2_000_000n,
-  /** Each question to a pool that nobody was left to ask. */
-  poolLater: 3_000_000n,
-  /** A question to a pool alone: a swap that takes more does not fit into a transaction (EIP-7825), with what surrounds it. */
-  poolAlone: 11_000_000n,
   /** A call with many reads: below the limit of a transaction (EIP-7825), which some nodes apply to calls too. */
   manyReads: 16_000_000n,
   /** Many times what token transfers use; a contract that loops takes a node about 20 ms. */

@@ -2,11 +2,12 @@
  * What every pool of a quote gives for the amount and for parts of it, at one block. Each question has its own gas limit.
  * A pool that used it up, or was not asked because others had, is asked again alone, with all the gas of a transaction.
  */
-import { GAS_BOUNDS } from '../chain/forks.ts'
+
 import type { RpcReader, RpcRequest } from '../chain/json-rpc.ts'
 import type { BlockTag } from '../chain/multicall.ts'
 import { type PoolAnswer, type PoolQuestion, poolAnswers, poolRequest, UNASKED } from './contracts/pool-reads.ts'
 import { type AskedEdge, bestOf, type Edge, questionOf, readEdge, type Way } from './edges.ts'
+import { POOL_GAS } from './gas-rules.ts'
 
 export type PoolsQuestion = {
   readonly ways: readonly Way[]
@@ -37,7 +38,7 @@ export function askPools({ ways, amount, exactOutput, tag }: PoolsQuestion): Poo
     (way): PoolQuestion => ({
       ...asking,
       pools: way.map((edge) => questionOf(edge, edge.stage)),
-      gas: GAS_BOUNDS.poolInCompany,
+      gas: POOL_GAS.inCompany,
     }),
   )
   return {
@@ -74,7 +75,7 @@ async function askAlone(client: RpcReader, open: Open): Promise<void> {
   for (const [i, { edge, question }] of asking.entries()) {
     const [answer = UNASKED] = poolAnswers(question, results[i])
     open.told.set(edge, { ...answer, points: [...toldBy(open.told, edge).points, ...answer.points] })
-    if (question.gas === GAS_BOUNDS.poolAlone) open.ended.add(edge)
+    if (question.gas === POOL_GAS.alone) open.ended.add(edge)
   }
 }
 
@@ -93,7 +94,7 @@ function openIn(way: Way, { told, ended, exactOutput, amounts }: Open) {
       // With all the gas, only one can be asked.
       amounts: isSpent ? wanted.slice(-1) : wanted,
       exactOutput,
-      gas: isSpent ? GAS_BOUNDS.poolAlone : GAS_BOUNDS.poolLater,
+      gas: isSpent ? POOL_GAS.alone : POOL_GAS.later,
     }
     return [{ edge, question }]
   })

@@ -2,6 +2,7 @@
 import type { GasRules } from '../chain/forks.ts'
 import { ceilDiv, limitOf } from './bounds.ts'
 import type { AmountType, PoolRoute } from './events.ts'
+import { SWAP_GAS } from './gas-rules.ts'
 import { type Price, priceImpactBps } from './impact.ts'
 import type { Venue } from './market.ts'
 import type { QuotedPath } from './quote-paths.ts'
@@ -61,12 +62,13 @@ function optionOf({ router: venue, legs }: QuotedRoute, choice: Choice): Option 
 }
 
 function gasOf({ kind }: Venue, legs: readonly QuotedPath[], { native, rules }: Choice): bigint {
-  const { base } = rules.swap[kind]
+  const { swap, swapUnwrap } = SWAP_GAS[rules.set]
+  const { base } = swap[kind]
   const inPools = legs.map(({ venue, hops, quotedGas }) => {
-    const usual = BigInt(hops.length) * rules.swap[venue.kind].hop
+    const usual = BigInt(hops.length) * swap[venue.kind].hop
     return quotedGas !== null && quotedGas > usual ? quotedGas : usual
   })
-  return base + inPools.reduce((sum, gas) => sum + gas, 0n) + (native === 'out' ? rules.swapUnwrap : 0n)
+  return base + inPools.reduce((sum, gas) => sum + gas, 0n) + (native === 'out' ? swapUnwrap : 0n)
 }
 
 function compare(a: Option, b: Option, choice: Choice): number {

@@ -55,7 +55,7 @@ export async function deployGuard(
     walletId,
     kind: 'SwapGuardDeployRequested',
     // Of two contracts, whose bytes are all in the call data.
-    gasLimit: contractGas(rules, guard.data) + rules.nft.contract.base,
+    gasLimit: contractGas(rules, guard.data) + rules.contract.base,
     subject: null,
   } as const
   const { id } = await ctx.accept(metadata, async (append) => {

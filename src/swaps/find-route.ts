@@ -10,6 +10,7 @@ import { type Choice, optionsOf } from './choose.ts'
 import { ratioOf } from './edges.ts'
 import type { Route, SwapTerms } from './events.ts'
 import { type Feeds, fairPrice } from './feeds.ts'
+import { SWAP_GAS } from './gas-rules.ts'
 import { lpFeeBps, type Price, type PricedLeg } from './impact.ts'
 import { impactTooHigh, insufficientLiquidity, noRoute, poolsUnanswered } from './refusals.ts'
 import { amountsOf } from './route.ts'
@@ -68,7 +69,7 @@ export async function findRoutes(venues: Venues, request: RouteRequest): Promise
     gasValue: null,
     bestRate: 0,
     isComplete: true,
-    routes: [{ route, legs: [], gas: rules[type], priceImpactBps: 0, lpFeeBps: 0 }],
+    routes: [{ route, legs: [], gas: SWAP_GAS[rules.set][type], priceImpactBps: 0, lpFeeBps: 0 }],
   }
 }
 
@@ -107,7 +108,7 @@ function refusalOf(request: RouteRequest, hasPath: boolean) {
 }
 
 /** What one more path of a route usually costs in gas. */
-function legCost({ swap }: Choice['rules'], gasPrice: bigint, gasValue: Price) {
+function legCost({ set }: Choice['rules'], gasPrice: bigint, gasValue: Price) {
   return ({ venue, hops }: Candidate): number =>
-    Number(swap[venue.kind].hop) * hops.length * Number(gasPrice) * ratioOf(gasValue)
+    Number(SWAP_GAS[set].swap[venue.kind].hop) * hops.length * Number(gasPrice) * ratioOf(gasValue)
 }

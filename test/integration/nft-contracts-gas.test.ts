@@ -14,6 +14,7 @@ import {
 } from '../../src/nft/contracts/encode-calls.ts'
 import { ensureFactory } from '../../src/nft/contracts/ensure-factory.ts'
 import { deployGas, freezeGas, mintGas, tokenUpdateGas, transferGas } from '../../src/nft/contracts/gas.ts'
+import { NFT_GAS } from '../../src/nft/contracts/gas-rules.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { GAS_MARGIN_PERCENT } from '../../src/transactions/estimate-gas.ts'
 import { withAnvil } from '../support/anvil.ts'
@@ -107,7 +108,7 @@ t.test('every call passes with the gas of its formula, in its dearest case', asy
 
     const { address: to, mint, request } = await chain.collection({ standard })
     for (const id of [1, 2, 3]) await mint(id, chain.alice, standard === 'ERC721' ? 1n : 9n)
-    await passes(chain.owner, { to, data: encodeRevoke(2n ** 256n - 1n) }, OSAKA.nft.revoke, 'revoke')
+    await passes(chain.owner, { to, data: encodeRevoke(2n ** 256n - 1n) }, NFT_GAS.up_to_osaka.revoke, 'revoke')
     if (standard === 'ERC721') await chain.send(chain.alice, request('approve', chain.bob, 1))
     const move = { from: chain.alice, to: strangerOf(9), tokenId: 1n, amount: 1n }
     await passes(
@@ -127,12 +128,12 @@ t.test('the factory passes with its gas', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
   const [from] = (await callRpc(url, 'eth_accounts')) as string[]
   const hash = await callRpc(url, 'eth_sendTransaction', [
-    { from, gas: toQuantity(OSAKA.nft.wholeFactory), ...ensureFactory('WHOLE', collectionSalt('col_1')) },
+    { from, gas: toQuantity(NFT_GAS.up_to_osaka.wholeFactory), ...ensureFactory('WHOLE', collectionSalt('col_1')) },
   ])
   await callRpc(url, 'evm_mine')
   const { status, gasUsed } = (await callRpc(url, 'eth_getTransactionReceipt', [hash])) as Record<string, string>
   t.equal(status, '0x1')
-  t.ok(BigInt(gasUsed ?? 0) * 3n > OSAKA.nft.wholeFactory * 2n)
+  t.ok(BigInt(gasUsed ?? 0) * 3n > NFT_GAS.up_to_osaka.wholeFactory * 2n)
 })
 
 function written(gas: number | null): string {

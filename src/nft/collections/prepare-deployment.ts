@@ -27,6 +27,7 @@ import {
 } from '../contracts/collection.ts'
 import { ensureFactory } from '../contracts/ensure-factory.ts'
 import { deployGas } from '../contracts/gas.ts'
+import { NFT_GAS } from '../contracts/gas-rules.ts'
 import type { NftContext } from '../nft-context.ts'
 import { FAILED_IN_SQL } from '../outcome.ts'
 
@@ -52,8 +53,8 @@ export async function findFactory(
   const places = [FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS[standard]]
   const [whole = false, steps = false, implementation = false] = await chainOf(chainId).code.haveCode(places)
   if (whole) return { kind: 'WHOLE', hasFactory: true, hasImplementation: true }
-  const { nft } = await gasRules(chainId)
-  const kind = steps || nft.wholeFactory > MAX_EXECUTION_GAS ? 'STEPS' : 'WHOLE'
+  const { set } = await gasRules(chainId)
+  const kind = steps || NFT_GAS[set].wholeFactory > MAX_EXECUTION_GAS ? 'STEPS' : 'WHOLE'
   return { kind, hasFactory: steps, hasImplementation: kind === 'WHOLE' || implementation }
 }
 
@@ -112,7 +113,7 @@ export async function prepareDeployment(
 
 /** With the contract without code that has it created. */
 function factoryGas(rules: GasRules, kind: FactoryKind, { data }: ContractRequest): bigint {
-  return kind === 'WHOLE' ? rules.nft.wholeFactory : contractGas(rules, data) + rules.nft.contract.base
+  return kind === 'WHOLE' ? NFT_GAS[rules.set].wholeFactory : contractGas(rules, data) + rules.contract.base
 }
 
 /**

@@ -5,36 +5,41 @@
  * receiver or owner: a safe transfer to a contract, or an owner that is a contract, must be estimated.
  */
 import { toUtf8Bytes } from 'ethers/utils'
-import type { GasRules } from '../../chain/forks.ts'
+import type { ByteCurve, GasRules } from '../../chain/forks.ts'
 import type { CollectionConfig, CollectionKind, TokenStandard } from './collection.ts'
+import { NFT_GAS } from './gas-rules.ts'
 
 /** `deployCollection`. */
-export function deployGas({ nft }: GasRules, { name, symbol, baseUri }: CollectionConfig): bigint {
-  return nft.deploy.base + nft.deploy.perByte * BigInt(toUtf8Bytes(name + symbol + baseUri).length)
+export function deployGas({ set }: GasRules, { name, symbol, baseUri }: CollectionConfig): bigint {
+  const { deploy } = NFT_GAS[set]
+  return deploy.base + deploy.perByte * BigInt(toUtf8Bytes(name + symbol + baseUri).length)
 }
 
 /** `encodeMint`, or `encodeMintBatch` of `count` tokens. */
-export function mintGas({ nft }: GasRules, standard: TokenStandard, kind: CollectionKind, count: number): bigint {
-  const { base, perToken } = nft.mint[standard]
-  return base + perToken * BigInt(count) + (kind === 'SERIES' ? nft.sequenceGap : 0n)
+export function mintGas({ set }: GasRules, standard: TokenStandard, kind: CollectionKind, count: number): bigint {
+  const { mint, sequenceGap } = NFT_GAS[set]
+  const { base, perToken } = mint[standard]
+  return base + perToken * BigInt(count) + (kind === 'SERIES' ? sequenceGap : 0n)
 }
 
 /** `encodeSetTokenDigest`. ERC-1155 has an event with the new URI. */
-export function tokenUpdateGas({ nft }: GasRules, standard: TokenStandard, baseUri: string): bigint {
-  return nft.tokenUpdate + (standard === 'ERC1155' ? uriGas(nft, baseUri) : 0n)
+export function tokenUpdateGas({ set }: GasRules, standard: TokenStandard, baseUri: string): bigint {
+  const { tokenUpdate, uri } = NFT_GAS[set]
+  return tokenUpdate + (standard === 'ERC1155' ? uriGas(uri, baseUri) : 0n)
 }
 
 /** `encodeFreeze`, which logs the final URI. */
-export function freezeGas({ nft }: GasRules, standard: TokenStandard, baseUri: string): bigint {
-  return nft.freeze + uriGas(nft, baseUri) * (standard === 'ERC1155' ? 2n : 1n)
+export function freezeGas({ set }: GasRules, standard: TokenStandard, baseUri: string): bigint {
+  const { freeze, uri } = NFT_GAS[set]
+  return freeze + uriGas(uri, baseUri) * (standard === 'ERC1155' ? 2n : 1n)
 }
 
 /** A transfer to an account without code: one token of ERC-721, or any number of ERC-1155 tokens to one receiver. */
-export function transferGas({ nft }: GasRules, standard: TokenStandard, count: number): bigint {
-  const { base, perToken } = nft.transfer[standard]
+export function transferGas({ set }: GasRules, standard: TokenStandard, count: number): bigint {
+  const { base, perToken } = NFT_GAS[set].transfer[standard]
   return base + perToken * BigInt(count)
 }
 
-function uriGas({ uri }: GasRules['nft'], baseUri: string): bigint {
-  return uri.base + uri.perByte * BigInt(toUtf8Bytes(baseUri).length)
+function uriGas({ base, perByte }: ByteCurve, baseUri: string): bigint {
+  return base + perByte * BigInt(toUtf8Bytes(baseUri).length)
 }

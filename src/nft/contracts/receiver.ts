@@ -5,12 +5,12 @@
 import { AbiCoder } from 'ethers/abi'
 import { concat } from 'ethers/utils'
 import type { CodeLookup } from '../../chain/code.ts'
-import { GAS_BOUNDS } from '../../chain/forks.ts'
 import { toQuantity } from '../../chain/hex.ts'
 import type { RpcReader, RpcResult } from '../../chain/json-rpc.ts'
 import { classifyCallFailure } from '../../chain/rpc-errors.ts'
 import { Unavailable } from '../../core/errors.ts'
 import type { TokenStandard } from './collection.ts'
+import { RECEIVER_GAS } from './gas-rules.ts'
 
 /** `onERC721Received(address,address,uint256,bytes)` and `onERC1155Received(address,address,uint256,uint256,bytes)`. */
 const SELECTOR: Readonly<Record<TokenStandard, string>> = { ERC721: '0x150b7a02', ERC1155: '0xf23a6e61' }
@@ -50,7 +50,7 @@ function toCall({ standard, contract, operator, from, to, tokenId, amount }: Del
   const data = concat([SELECTOR[standard], values])
   return {
     method: 'eth_call',
-    params: [{ from: contract, to, data, gas: toQuantity(GAS_BOUNDS.askReceiver) }, 'latest'],
+    params: [{ from: contract, to, data, gas: toQuantity(RECEIVER_GAS.asked) }, 'latest'],
   }
 }
 

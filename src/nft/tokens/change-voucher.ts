@@ -13,6 +13,7 @@ import { type CallRequest, prepareCall } from '../../transactions/prepare-call.t
 import type { CollectionRow } from '../collections/read-collections.ts'
 import { encodeMint, encodeRevoke } from '../contracts/encode-calls.ts'
 import { mintGas } from '../contracts/gas.ts'
+import { NFT_GAS } from '../contracts/gas-rules.ts'
 import { digestOf } from '../metadata/cid.ts'
 import type { NftContext } from '../nft-context.ts'
 import { mintAggregate } from './mint-aggregate.ts'
@@ -120,13 +121,13 @@ function planRedemption(
   }
 }
 
-function planRevocation(mint: LazyMint, _collection: CollectionRow, facts: VoucherFacts, { nft }: GasRules): Plan {
+function planRevocation(mint: LazyMint, _collection: CollectionRow, facts: VoucherFacts, { set }: GasRules): Plan {
   requireUnused(facts)
   return {
     call: {
       kind: 'VoucherRevocationRequested',
       data: encodeRevoke(BigInt(onlyToken(mint).tokenId)),
-      gasLimit: nft.revoke,
+      gasLimit: NFT_GAS[set].revoke,
     },
     command: (transactionId, now) => ({ type: 'RequestRevocation', transactionId, facts, now }),
   }

@@ -3,6 +3,7 @@ import type { GasRules } from '../../chain/forks.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
 import { encodeMint, encodeMintBatch } from '../contracts/encode-calls.ts'
 import { mintGas } from '../contracts/gas.ts'
+import { NFT_GAS } from '../contracts/gas-rules.ts'
 import type { AddressedItem } from './read-items.ts'
 
 export type PlannedTransaction = {
@@ -21,7 +22,10 @@ export type MintPlan = {
 }
 
 /** @param maxGas maximum gas of one transaction; a single token is minted regardless */
-export function planTransactions(plan: MintPlan, maxGas = plan.rules.nft.mints): readonly PlannedTransaction[] {
+export function planTransactions(
+  plan: MintPlan,
+  maxGas = NFT_GAS[plan.rules.set].mints,
+): readonly PlannedTransaction[] {
   const { rules, standard, collectionType, firstTokenId, items } = plan
   const planned: PlannedTransaction[] = []
   for (let start = 0; start < items.length; ) {

@@ -2,7 +2,7 @@
  * Accepts a token transfer: checks everything that can be known now, from processed blocks and by simulating the calls,
  * then records it with its transactions in one append. A refused request leaves no trace.
  */
-import { GAS_BOUNDS } from '../../chain/forks.ts'
+
 import { ValidationFailed } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
@@ -13,6 +13,7 @@ import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
 import { findByAddress } from '../../wallets/find-by-address.ts'
 import type { HeldCollection } from '../collections/read-collections.ts'
+import { RECEIVER_GAS } from '../contracts/gas-rules.ts'
 import type { NftContext } from '../nft-context.ts'
 import { nftTransferAggregate } from './aggregate.ts'
 import type { NftTransfer, TransferItem } from './events.ts'
@@ -120,7 +121,7 @@ async function prepareCalls(
       part: prepared.length,
       to: collection.contract_address,
       data,
-      gasLimit: gasLimit + (plan.simulated.contracts.has(to) ? GAS_BOUNDS.nftReceiver : 0n),
+      gasLimit: gasLimit + (plan.simulated.contracts.has(to) ? RECEIVER_GAS.added : 0n),
       dependsOn,
       subject: { type: 'nft_transfer', id: plan.transferId },
     } as const

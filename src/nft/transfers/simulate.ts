@@ -4,7 +4,6 @@
  */
 
 import type { ChainClient } from '../../chain/client-set.ts'
-import { GAS_BOUNDS } from '../../chain/forks.ts'
 import { readData, toQuantity, wordAt } from '../../chain/hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from '../../chain/json-rpc.ts'
 import { classifyCallFailure } from '../../chain/rpc-errors.ts'
@@ -13,6 +12,7 @@ import { usualMost } from '../../transactions/spend-bounds.ts'
 import { COLLECTION_ABI } from '../contracts/artefact.ts'
 import type { TokenStandard } from '../contracts/collection.ts'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../contracts/encode-calls.ts'
+import { RECEIVER_GAS } from '../contracts/gas-rules.ts'
 import { createCanReceive } from '../contracts/receiver.ts'
 import type { TransferWarning } from './events.ts'
 import type { PlannedCall } from './plan-calls.ts'
@@ -69,7 +69,7 @@ async function simulateReady(
   const answers = await foreign.batch(
     probes.map(({ call, data }) => {
       // Receivers are third-party contracts: a simulation gets no more gas than the transfer.
-      const gas = toQuantity(usualMost({ reserved: { gasLimit: call.gasLimit + GAS_BOUNDS.nftReceiver } }))
+      const gas = toQuantity(usualMost({ reserved: { gasLimit: call.gasLimit + RECEIVER_GAS.added } }))
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
   )

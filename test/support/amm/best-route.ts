@@ -3,8 +3,8 @@
  * that share no pool and the best ones grown further, and every split in steps of a hundredth, then of a thousandth.
  */
 import type { AmountType } from '../../../src/swaps/events.ts'
+import { SWAP_GAS } from '../../../src/swaps/gas-rules.ts'
 import { betweenTokens, jointVenue, type Venue } from '../../../src/swaps/market.ts'
-import { OSAKA } from '../gas.ts'
 import { exchange } from './world-node.ts'
 import type { World, WorldPool } from './worlds.ts'
 
@@ -79,10 +79,10 @@ export function bestRoute(world: World, wanted: Wanted): Best | null {
     const worth = Array.from({ length: STEPS + 1 }, (_, k) =>
       worthOf(path, (amount * BigInt(k)) / BigInt(STEPS), wanted),
     )
-    const gas = wanted.costOf(Number(OSAKA.swap[path.venue.kind].hop) * path.hops.length)
+    const gas = wanted.costOf(Number(SWAP_GAS.up_to_osaka.swap[path.venue.kind].hop) * path.hops.length)
     return { path, worth, gas, pools: new Set(path.hops.map(({ pool }) => pool.address)) }
   })
-  const baseOf = ({ kind }: Venue) => wanted.costOf(Number(OSAKA.swap[kind].base))
+  const baseOf = ({ kind }: Venue) => wanted.costOf(Number(SWAP_GAS.up_to_osaka.swap[kind].base))
   const alone = tables.map((table) => withBase(distribute([table]), baseOf(table.path.venue)))
   const joint = world.market.venues
     .filter(({ kind }) => kind === 'v3')
