@@ -2,6 +2,7 @@
 
 import { requestAnchor } from '../audit/anchor/request-anchor.ts'
 import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'
+import { openTakeCheckpoint, rotateAuditKey } from '../audit/checkpoints/open-take-checkpoint.ts'
 import { checkpointCommand } from '../audit/commands/checkpoint-command.ts'
 import { checkCommand, proveCommand } from '../audit/commands/proof-commands.ts'
 import { rotateAuditKeyCommand } from '../audit/commands/rotate-key-command.ts'
@@ -11,8 +12,7 @@ import { judgeEvent } from '../audit/set-aside/judge-event.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { createApiContext } from './api-context.ts'
-import { composeTakeCheckpoint, rotateAuditKey } from './auditor.ts'
-import { ALL_AGGREGATES, CHECKED_MODELS } from './capabilities.ts'
+import { ALL_AGGREGATES, CHECKED_MODELS, KNOWN_EVENTS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 
@@ -35,7 +35,7 @@ export function auditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
     ),
     checkpointCommand(
       within(async (kernel) => ({
-        takeCheckpoint: await composeTakeCheckpoint(kernel),
+        takeCheckpoint: await openTakeCheckpoint(kernel, KNOWN_EVENTS),
         checkpointFile: kernel.config.audit.checkpointFile,
         requestAnchor: (checkpoint, walletId) =>
           requestAnchor({ ...createApiContext(kernel), factsOf: createWalletFacts(kernel.pool) }, checkpoint, walletId),
@@ -51,7 +51,7 @@ export function auditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
     setAsideCommand(within(({ log, pool }) => ({ log, judgeEvent: (name) => judgeEvent(pool, ALL_AGGREGATES, name) }))),
     rotateAuditKeyCommand(
       within((kernel) => ({
-        rotateAuditKey: (onProgress) => rotateAuditKey(kernel, onProgress),
+        rotateAuditKey: (onProgress) => rotateAuditKey(kernel, KNOWN_EVENTS, onProgress),
         publicKeyFile: `${kernel.config.audit.keyFile}${PUBLIC_SUFFIX}`,
       })),
     ),

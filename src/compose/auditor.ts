@@ -3,17 +3,10 @@
  * standby.
  */
 
-import { finishKeyRotation, openAuditKey, openNextKey } from '../audit/checkpoints/audit-key.ts'
-import { type CheckpointFile, createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
-import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
-import { createTakeCheckpoint, type TakeCheckpoint } from '../audit/checkpoints/take-checkpoint.ts'
-import type { RotatedAuditKey } from '../audit/commands/rotate-key-command.ts'
+import { openTakeCheckpoint } from '../audit/checkpoints/open-take-checkpoint.ts'
+import type { TakeCheckpoint } from '../audit/checkpoints/take-checkpoint.ts'
 import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
-import { keyHistory } from '../audit/note/key-history.ts'
-import type { NoteSigner } from '../audit/note/note-keys.ts'
-import type { GrowTreeSettings } from '../audit/tree/grow-tree.ts'
 import { TreeDamaged } from '../audit/tree/tree-damaged.ts'
-import type { Config } from '../config.ts'
 import { Unavailable } from '../core/errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
 import { createLeases } from '../event-log/leases.ts'
@@ -30,63 +23,9 @@ const REPORTED_FAILURES = 5
 /** The least duration of the lease: while a dead leader still holds it, the next checkpoint waits, and nothing else. */
 const LEASE_MS = 15_000
 
-/** Opens the key, which is created on the first start of an installation, and the checkpoint file. */
-export async function composeTakeCheckpoint({
-  config: { audit },
-  pool,
-  clock,
-  logger,
-}: Pick<Kernel, 'pool' | 'clock' | 'logger'> & { readonly config: Pick<Config, 'audit'> }): Promise<TakeCheckpoint> {
-  await finishAuditKeyRotation(audit, pool)
-  const growing = growingOf(logger)
-  return createTakeCheckpoint({ pool, signer: await openSigner(audit, pool), file: fileOf(audit), clock, growing })
-}
-
-/** Completes a key rotation that was killed after its checkpoint. Returns whether there was one. */
-async function finishAuditKeyRotation(audit: Config['audit'], pool: Kernel['pool']): Promise<boolean> {
-  return finishKeyRotation(audit.keyFile, async (signer) => {
-    const notes = [...(await createCheckpointRows(pool).rotations()), ...(await fileOf(audit).notes())]
-    return keyHistory(signer, notes).successor
-  })
-}
-
-/** Hands the log over to a new key. @throws TreeDamaged when the log contradicts what was signed before: the key then stays */
-export async function rotateAuditKey(
-  { config: { audit }, pool, clock, logger }: Parameters<typeof composeTakeCheckpoint>[0],
-  onProgress: (leaves: number) => void,
-): Promise<RotatedAuditKey> {
-  if (await finishAuditKeyRotation(audit, pool)) {
-    return { checkpoint: null, from: null, to: await openSigner(audit, pool) }
-  }
-  const from = await openSigner(audit, pool)
-  const to = await openNextKey(audit.keyFile, from)
-  const growing = growingOf(logger)
-  const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(audit), clock, growing })
-  const checkpoint = await take(undefined, onProgress)
-  await finishAuditKeyRotation(audit, pool)
-  return { checkpoint, from, to }
-}
-
-/** What is bad is logged once: the auditor goes on, and `stuck` reports it until an operator has set it aside. */
-function growingOf(logger: Kernel['logger']): GrowTreeSettings {
-  return {
-    known: KNOWN_EVENTS,
-    onBad: ({ place, streamId, streamVersion, problem }) =>
-      logger.fatal(
-        { position: place.position.toString(), stream: streamId, version: streamVersion, problem },
-        'ALERT: the event log has a bad event; see docs/operations.md, "A bad event"',
-      ),
-  }
-}
-
-function fileOf(audit: Config['audit']): CheckpointFile {
-  return createCheckpointFile(audit.checkpointFile)
-}
-
-function openSigner(audit: Config['audit'], pool: Kernel['pool']): Promise<NoteSigner> {
-  const rows = createCheckpointRows(pool)
-  const wasUsed = async () => (await rows.newest()) !== null || (await fileOf(audit).notes()).length > 0
-  return openAuditKey(audit, wasUsed)
+/** As `openTakeCheckpoint`, for a log with the events of this program. */
+export function composeTakeCheckpoint(kernel: Parameters<typeof openTakeCheckpoint>[0]): Promise<TakeCheckpoint> {
+  return openTakeCheckpoint(kernel, KNOWN_EVENTS)
 }
 
 /** @param retryMs pause after an error */

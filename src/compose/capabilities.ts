@@ -8,11 +8,10 @@ import { balances } from '../balances/capability.ts'
 import type { Capability, Covers, Gauge, SeedNeeds, SigningNeeds } from '../capability.ts'
 import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
-import { mapValues, merged } from '../core/map-values.ts'
+import { merged } from '../core/map-values.ts'
 import type { Opening } from '../core/registry.ts'
 import { mpcQueue, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
-import type { EventSchemas } from '../event-log/aggregate.ts'
-import type { KnownEvents, LogContents } from '../event-log/fold.ts'
+import { knownEvents, type LogContents } from '../event-log/fold.ts'
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
@@ -66,12 +65,7 @@ export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggr
 export const LOG_CONTENTS: LogContents = { aggregates: ALL_AGGREGATES, readModels: READ_MODELS }
 
 /** The event types that this version of Bursar reads. */
-export const KNOWN_EVENTS: KnownEvents = new Map(
-  ALL_AGGREGATES.map(({ category, schemas }) => [
-    category,
-    mapValues(schemas as EventSchemas<string>, ({ version }) => version),
-  ]),
-)
+export const KNOWN_EVENTS = knownEvents(ALL_AGGREGATES)
 
 /** The read models that money depends on, which `audit verify` compares with the log. */
 export const CHECKED_MODELS = CAPABILITIES.flatMap(({ verified = [] }) => verified)

@@ -4,9 +4,10 @@
  * before an event that cannot be read, and the others go on.
  */
 import type { ReadModelKind } from '../core/declaration.ts'
+import { mapValues } from '../core/map-values.ts'
 import type { Event } from '../core/messages.ts'
 import type { ReadModel } from '../core/registry.ts'
-import type { Aggregate, ReadModelChanges } from './aggregate.ts'
+import type { Aggregate, EventSchemas, ReadModelChanges } from './aggregate.ts'
 import { placeOf } from './chain-check.ts'
 import { readNext, startOf } from './read-next.ts'
 import type { StreamEvent } from './read-streams.ts'
@@ -20,6 +21,15 @@ export type LogContents = {
 
 /** The event types that a program reads, by category of streams, each with its newest schema version. */
 export type KnownEvents = ReadonlyMap<string, Readonly<Record<string, number>>>
+
+export function knownEvents(aggregates: readonly AnyAggregate[]): KnownEvents {
+  return new Map(
+    aggregates.map(({ category, schemas }) => [
+      category,
+      mapValues(schemas as EventSchemas<string>, ({ version }) => version),
+    ]),
+  )
+}
 
 /** A table with one row for each stream of a category. */
 export type CheckedModel = {

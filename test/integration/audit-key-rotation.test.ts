@@ -3,10 +3,12 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { openAuditKey } from '../../src/audit/checkpoints/audit-key.ts'
 import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-file.ts'
+import { rotateAuditKey } from '../../src/audit/checkpoints/open-take-checkpoint.ts'
 import { rotateAuditKeyCommand } from '../../src/audit/commands/rotate-key-command.ts'
 import { signCheckpoint } from '../../src/audit/note/checkpoint.ts'
 import { keyHistory } from '../../src/audit/note/key-history.ts'
-import { composeTakeCheckpoint, rotateAuditKey } from '../../src/compose/auditor.ts'
+import { composeTakeCheckpoint } from '../../src/compose/auditor.ts'
+import { KNOWN_EVENTS } from '../../src/compose/capabilities.ts'
 import { createLogger } from '../../src/logging.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -20,7 +22,7 @@ async function rotating(t: Test) {
   const { pool, keyFile, checkpointFile } = own
   const audit = { keyFile, origin: null, checkpointFile, isCheckpointFileNamed: true, checkpointIntervalMs: 1_000 }
   const parts = { pool, clock: Date.now, logger, config: { audit } }
-  return { ...own, parts, rotate: () => rotateAuditKey(parts, () => undefined) }
+  return { ...own, parts, rotate: () => rotateAuditKey(parts, KNOWN_EVENTS, () => undefined) }
 }
 
 t.test('the command rotates the key, and every checkpoint is verified with the key that signed it', async (t) => {
@@ -29,7 +31,10 @@ t.test('the command rotates the key, and every checkpoint is verified with the k
   await transfers(2)
   const { note: before } = await takeCheckpoint()
   const command = rotateAuditKeyCommand((task) =>
-    task({ rotateAuditKey: (onProgress) => rotateAuditKey(parts, onProgress), publicKeyFile: `${keyFile}.pub` }),
+    task({
+      rotateAuditKey: (onProgress) => rotateAuditKey(parts, KNOWN_EVENTS, onProgress),
+      publicKeyFile: `${keyFile}.pub`,
+    }),
   )
   const { code, out, err } = await runCommandLine([command], 'audit rotate-key --json')
   t.equal(code, 0, err)

@@ -19,7 +19,7 @@ import { runWorker } from '../support/service-local.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Every place that logs `fatal`: each has a test below. */
-const FATAL = ['src/compose/auditor.ts', 'src/compose/run-process.ts']
+const FATAL = ['src/audit/checkpoints/open-take-checkpoint.ts', 'src/compose/auditor.ts', 'src/compose/run-process.ts']
 
 t.test('every place that logs fatal is tested here', async (t) => {
   const files = ['src', 'workers'].flatMap((folder) =>
