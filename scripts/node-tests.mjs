@@ -3,7 +3,7 @@
 // test/node-runs.json records. With --prepare it only makes geth, if one of them needs it.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,21 +14,13 @@ const GETH = { module: 'github.com/ethereum/go-ethereum/cmd/geth', version: 'v1.
 /** Its node needs a newer Node than the service. */
 const HARDHAT = { version: '3.18.0', node: '22' }
 const RECORD = 'test/node-runs.json'
-const INPUTS = [
-  'src/chain',
-  'src/transactions',
-  'src/contracts',
-  'src/nft/contracts',
-  'src/swaps/contracts',
-  'test/nodes',
-  'test/e2e',
-  'scripts/node-tests.mjs',
-]
+const INPUTS = ['src/chain', 'src/transactions', 'src/contracts', 'test/nodes', 'test/e2e', 'scripts/node-tests.mjs']
+/** Contracts of capabilities. */
+const CONTRACTS = readdirSync(new URL('../src', import.meta.url)).map((folder) => `src/${folder}/contracts`)
 /** Made from other inputs. */
 const NO_INPUTS = /^src\/contracts\/artifacts\//
 const TIMEOUT_S = 600
 
-const ALL_CHECKS = 'rows,calls,mpc,nft,vouchers,swaps,signatures'
 const FILES = {
   node: 'nodes/node.test.js',
   rules: 'nodes/rules.test.js',
@@ -37,17 +29,16 @@ const FILES = {
 }
 
 /**
- * `checks` are those of test/e2e/contract.test.ts: the others do not depend on the node, or hold back blocks, which only the
- * sandbox's own chains can.
+ * `checks` is a set of test/e2e/contract.test.ts.
  *
  * @typedef {{ readonly client: 'geth' | 'hardhat', readonly fork?: string, readonly checks?: string, readonly files: readonly (keyof typeof FILES)[] }} Leg
  * @type {Readonly<Record<string, Leg>>}
  */
 const LEGS = {
-  'geth-osaka': { client: 'geth', fork: 'osaka', checks: ALL_CHECKS, files: ['node', 'rules', 'contract'] },
-  'geth-amsterdam': { client: 'geth', fork: 'amsterdam', checks: ALL_CHECKS, files: ['node', 'rules', 'contract'] },
+  'geth-osaka': { client: 'geth', fork: 'osaka', checks: 'on-nodes', files: ['node', 'rules', 'contract'] },
+  'geth-amsterdam': { client: 'geth', fork: 'amsterdam', checks: 'on-nodes', files: ['node', 'rules', 'contract'] },
   'geth-crossing': { client: 'geth', fork: 'crossing', files: ['crossing'] },
-  hardhat: { client: 'hardhat', checks: 'rows,calls,nft,swaps', files: ['node', 'contract'] },
+  hardhat: { client: 'hardhat', checks: 'on-one-node', files: ['node', 'contract'] },
 }
 /** NODE_LEGS names those that run without being named, such as `geth-osaka,hardhat`: otherwise all. */
 const USUAL = process.env.NODE_LEGS?.split(',') ?? Object.keys(LEGS)
@@ -56,7 +47,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** @param {string} name */
 function digestOf(name) {
-  const files = filesBelow(root, INPUTS).filter((path) => !NO_INPUTS.test(path))
+  const files = filesBelow(root, [...INPUTS, ...CONTRACTS]).filter((path) => !NO_INPUTS.test(path))
   return fingerprint(root, files, `${name} ${GETH.version} ${HARDHAT.version}`)
 }
 
