@@ -16,7 +16,7 @@ import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { LaterEvent } from './events.ts'
-import type { Fees, Intent, IntentParts } from './intent.ts'
+import type { Fees, Intent } from './intent.ts'
 import { kindsOfTransactions, partNames } from './kinds.ts'
 import { spendChanges } from './limits.ts'
 import {
@@ -173,16 +173,22 @@ function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | 'ju
   return wishOf(transaction) ?? (transaction.held === null ? null : 'judge')
 }
 
+type Columns = WrittenRow<'transactions'>
+/** Of every transaction. */
+type OwnJson = 'hashes' | 'logs' | 'failure' | 'history'
+/** The columns of parts: only the capability knows what is in them. */
+type PartColumn = Exclude<
+  { readonly [Column in keyof Columns]: unknown extends Columns[Column] ? Column : never }[keyof Columns],
+  OwnJson
+>
+
 /** The parts that its capability records; null for those of others. */
-function partColumns(intent: Intent): Pick<WrittenRow<'transactions'>, 'call' | keyof IntentParts> {
+function partColumns(intent: Intent): Pick<Columns, PartColumn> {
   const parts = partNames().map((name) => [name, intent[name as keyof Intent] ?? null])
   return Object.fromEntries(parts)
 }
 
-function toRow(
-  transaction: KnownTransaction,
-  { id, version, recordedAt }: ProjectionContext,
-): WrittenRow<'transactions'> {
+function toRow(transaction: KnownTransaction, { id, version, recordedAt }: ProjectionContext): Columns {
   const { intent, inclusion, state } = transaction
   const newest = newestAttempt(transaction)
   return {
