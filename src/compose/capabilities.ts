@@ -86,6 +86,9 @@ export const KINDS: RulesOfKinds = new Map(
   ),
 )
 
+/** What goes to private relays, in the words of its capability; null where nothing does. */
+export const RELAYED = [...KINDS.values()].find(({ relays }) => relays)?.relays ?? null
+
 nameParts(merged(CAPABILITIES.map(({ parts }) => parts)))
 
 /** What transactions can do, for policies, by their opening event. */

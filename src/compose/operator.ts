@@ -20,7 +20,7 @@ import { createOutsideReads } from '../transactions/outside.ts'
 import { findUnminedLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { EXPLAINED, WORK } from './capabilities.ts'
+import { EXPLAINED, RELAYED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
@@ -100,7 +100,10 @@ function operatorChains({ chains }: Kernel): OperatorContext['chains'] {
     client: agreed,
     capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
     urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
-    relaySetting: settings.relayUrls === undefined ? null : `${settingPrefix(settings)}SWAP_RPC_URLS`,
+    relayed:
+      settings.relayUrls === undefined || RELAYED === null
+        ? null
+        : { noun: RELAYED.noun, setting: `${settingPrefix(settings)}${RELAYED.setting}` },
   }))
 }
 

@@ -8,10 +8,10 @@ import { createNeededGas, lackGas } from '../transactions/gas-budget.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
 import { type SubmitContext, submitLane } from '../transactions/submit-lane.ts'
-import { handleSending, KINDS } from './capabilities.ts'
+import { handleSending, KINDS, RELAYED } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { workOnLanes } from './lanes.ts'
-import { createLeftSwaps } from './left-swaps.ts'
+import { createLeftBytes } from './left-bytes.ts'
 import type { Work } from './run-process.ts'
 
 /** Each chain remembers on its own what its transactions need. */
@@ -27,17 +27,26 @@ function lackGasOn({ chainOf, clock: now }: Kernel): SubmitContext['lackGas'] {
 
 export async function startSubmitter(kernel: Kernel): Promise<Work> {
   const { pool, log, jobs, logger, clock, chainOf } = kernel
-  const left = createLeftSwaps(clock)
+  const left = createLeftBytes(clock)
   const ctx = {
     ...kernel,
     kinds: KINDS,
     lanes: createLaneReads(pool),
     lackGas: lackGasOn(kernel),
     onLeft(chainId: number, transactionId: string) {
+      if (RELAYED === null)
+        return logger.warn(
+          { transaction_id: transactionId },
+          'no capability says who may see the bytes of a transaction',
+        )
       const { settings } = chainOf(chainId)
-      const setting = `${settingPrefix(settings)}SWAP_RPC_URLS`
-      left.add({ name: chainName(settings), setting }, transactionId)
-      logger.warn({ transaction_id: transactionId, setting }, 'a swap was requested with relays that the setting lacks')
+      const { noun, setting: name } = RELAYED
+      const setting = `${settingPrefix(settings)}${name}`
+      left.add({ name: chainName(settings), noun, setting }, transactionId)
+      logger.warn(
+        { transaction_id: transactionId, setting },
+        `a ${noun} was requested with relays that the setting lacks`,
+      )
     },
   }
   const submitting = workOnLanes(kernel, { queue: 'submit', pass: (lane, lease) => submitLane(ctx, lane, lease) })

@@ -15,8 +15,8 @@ export type OperatorChain = {
   /** The name of the setting with the hard cap. */
   readonly capSetting: string
   readonly urlsSetting: string
-  /** The name of the setting with the only URLs that swaps are sent to; `null` where the nodes get them. */
-  readonly relaySetting: string | null
+  /** What is sent to private relays alone, and the name of the setting with them; `null` where the nodes get everything. */
+  readonly relayed: { readonly noun: string; readonly setting: string } | null
 }
 
 export type NodeNow =

@@ -22,7 +22,7 @@ export const swapKinds: KindsOf<typeof swaps> = {
     },
     destination: swapTargetProblem,
     promise: promiseOfSwap,
-    relays: ({ swap }) => swap?.relays,
+    relays: { of: ({ swap }) => swap?.relays, noun: 'swap', setting: 'SWAP_RPC_URLS' },
     asksReverter: true,
   },
   TokenApprovalRequested: {

@@ -34,6 +34,15 @@ export type BrokenPromise = {
  */
 export type PromiseCheck = (client: RpcReader, sinceBlock: number) => Promise<BrokenPromise | null>
 
+export type Relayed = {
+  /** Those that the request recorded, by host and port; `undefined` if it recorded none: then all of the process. */
+  readonly of: (intent: Intent) => readonly string[] | undefined
+  /** What operators call one: `swap`. */
+  readonly noun: string
+  /** The setting of a chain that names the relays, without the prefix of the chain. */
+  readonly setting: string
+}
+
 export type KindRules = {
   /** Whoever signs asks it: the database lets a process append the events of its role with any content. */
   readonly rule: OpeningRule
@@ -42,11 +51,8 @@ export type KindRules = {
   readonly effect?: EffectRule
   /** The check of a call whose data is not ours; `null` for one that needs none. */
   readonly promise?: (intent: Intent, call: Call) => PromiseCheck | null
-  /**
-   * Its bytes go to private relays alone, where the process has some: those that the request recorded, by host and port, or
-   * all if it recorded none.
-   */
-  readonly relays?: (intent: Intent) => readonly string[] | undefined
+  /** Its bytes go to private relays alone, where the process has some. */
+  readonly relays?: Relayed
   /** If it reverts, it is asked which contract does: those that it calls can imitate the reasons of the called one. */
   readonly asksReverter?: true
 }

@@ -73,10 +73,10 @@ function routeOf(item: Bytes, { relays, kinds }: Routing): Route {
   const rules = state.state === 'unknown' ? undefined : kinds.get(state.type)
   // Nobody says who may see them.
   if (state.state === 'unknown' || rules === undefined) return { toNodes: false, hosts: [] }
-  const { relays: relaysOf } = rules
-  if (relaysOf === undefined) return { toNodes: true, hosts: [] }
+  const { relays: relayed } = rules
+  if (relayed === undefined) return { toNodes: true, hosts: [] }
   const configured = relays?.hosts ?? []
-  const recorded = relaysOf(state.intent)
+  const recorded = relayed.of(state.intent)
   const hosts = recorded === undefined ? configured : configured.filter((host) => recorded.includes(host))
   const isHidden = recorded !== undefined || configured.length > 0
   return { toNodes: !isHidden || item.attempt.purpose === 'cancel', hosts }

@@ -24,9 +24,7 @@ function operatorOf({ pool, log, settings, client }: FollowedChain) {
       refusedOn: (chainId) => readRefused(pool, chainId),
       transactionsFrom: (chainId, block) => countUndone(pool, chainId, block),
       accept: (...accepted) => acceptReorg(log, ...accepted),
-      chains: [
-        { settings, client: client.client, capSetting: '', urlsSetting: 'ETHEREUM_RPC_URLS', relaySetting: null },
-      ],
+      chains: [{ settings, client: client.client, capSetting: '', urlsSetting: 'ETHEREUM_RPC_URLS', relayed: null }],
       transfersFrom: (chainId, block) => countObservedFrom(pool, chainId, block),
       hashesAt: async (_, block) =>
         (await readHeaders(client.client.agreed, [block])).map((header) => header?.hash ?? null),
@@ -70,7 +68,7 @@ async function stuckOn({ pool, settings }: FollowedChain) {
     node,
     capSetting: '',
     urlsSetting: 'ETHEREUM_RPC_URLS',
-    relaySetting: null,
+    relayed: null,
   }
   return judgeFollower(facts, chain, { lagBlocks: 20 } as never)
 }

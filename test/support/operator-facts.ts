@@ -39,7 +39,7 @@ export const CHAIN: ChainNow = {
   },
   capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
   urlsSetting: 'ETHEREUM_RPC_URLS',
-  relaySetting: null,
+  relayed: null,
   node: { up: true, head: 1_000, baseFeePerGas: GWEI },
 }
 

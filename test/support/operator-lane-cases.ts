@@ -67,7 +67,7 @@ export const LANE_CASES = {
   ],
   not_sent: [
     [
-      () => lane(UNSENT, { ...CHAIN, relaySetting: 'ETHEREUM_SWAP_RPC_URLS' }),
+      () => lane(UNSENT, { ...CHAIN, relayed: { noun: 'swap', setting: 'ETHEREUM_SWAP_RPC_URLS' } }),
       `ethereum ${ADDRESS}`,
       /2 transactions signed but not sent to a node/,
       /private relays that ETHEREUM_SWAP_RPC_URLS named.*jobs -- failed submit/s,

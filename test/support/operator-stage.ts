@@ -167,7 +167,7 @@ function chainOf(node: OperatorStage['node']): OperatorContext['chains'][number]
     },
     capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
     urlsSetting: 'ETHEREUM_RPC_URLS',
-    relaySetting: null,
+    relayed: null,
     client: oneNode({ batch: async (requests) => requests.map(answer) }),
   }
 }

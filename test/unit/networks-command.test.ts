@@ -29,7 +29,7 @@ function run(nodes: Readonly<Record<string, RpcReader>>, line = 'networks') {
     client,
     capSetting: 'CAP',
     urlsSetting: 'URLS',
-    relaySetting: null,
+    relayed: null,
   }))
   const ports = { chains } as unknown as OperatorContext
   return runCommandLine([networksCommand((task) => task(ports))], line)

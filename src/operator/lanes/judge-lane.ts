@@ -99,11 +99,11 @@ function judgeUnsent(lane: LaneNow, context: LaneSituation, add: Add): void {
     ...(context.chain?.node.up === false
       ? [step(`No node of the chain answers: fix the node, or add another one to ${context.chain.urlsSetting}.`)]
       : []),
-    ...(context.chain?.relaySetting == null
+    ...(context.chain?.relayed == null
       ? []
       : [
           step(
-            `If it is a swap: it is sent only to the private relays that ${context.chain.relaySetting} named when it was requested. Check that they answer and that every submitter has them, or cancel it: a cancellation also goes to the nodes.`,
+            `If it is a ${context.chain.relayed.noun}: it is sent only to the private relays that ${context.chain.relayed.setting} named when it was requested. Check that they answer and that every submitter has them, or cancel it: a cancellation also goes to the nodes.`,
           ),
         ]),
     step('Check whether the lane failed, and why.', 'npm run jobs -- failed submit'),
