@@ -19,5 +19,6 @@ export const audit: Capability = {
     findMissing: createFindMissing(ctx.pool, createCheckpointFile(ctx.config.audit.checkpointFile)),
     problem: () => missingFile(ctx),
   }),
+  forOperators: () => import('./for-operators.ts'),
   routes: async () => (await import('./routes.ts')).auditRoutes,
 }

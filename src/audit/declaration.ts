@@ -53,6 +53,15 @@ export const audit = {
       labels: [],
     },
   },
+  findings: [
+    {
+      place: 20,
+      kinds: {
+        audit_stopped: 'the auditor signs no checkpoints',
+        bad_event: 'the log has an event that is not what was appended, or that cannot be read',
+      },
+    },
+  ],
   tags: {
     Audit: { description: 'Read your events in the event log and prove them.', place: 120 },
   },

@@ -2,9 +2,7 @@
 import type { CliCommand } from '../cli/command.ts'
 import type { InHelp, Opens } from '../operator/for-operators.ts'
 import { tellingOutages } from '../operator/operator-context.ts'
-import { deployGuardCommand } from '../swaps/guard-command.ts'
 import { createApiContext } from './api-context.ts'
-import { auditCommands } from './audit-commands.ts'
 import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { composeOperator } from './operator.ts'
@@ -24,16 +22,13 @@ export async function bursarCommands(env: NodeJS.ProcessEnv): Promise<readonly C
     within: (task) => withKernel(env, (kernel) => task(commandContext(kernel))),
     reporting: tellingOutages((task) => withKernel(env, (kernel) => task(commandContext(kernel)), { reports: true })),
   }
-  const deployGuard = deployGuardCommand((task) => withKernel(env, (kernel) => task(createApiContext(kernel))))
   return [
     ...composeOperator(
       env,
       given.flatMap((gives) => gives?.findings ?? []),
     ),
-    { place: 60, command: deployGuard },
     ...at(70, policyCommands(env)),
     ...at(80, replayCommands(env)),
-    ...at(90, auditCommands(env)),
     ...at(100, composeRotationCommands(env)),
     ...given.flatMap((gives) => gives?.commands?.(opens) ?? []),
   ]

@@ -67,9 +67,6 @@ export const LOG_CONTENTS: LogContents = { aggregates: ALL_AGGREGATES, readModel
 /** The event types that this version of Bursar reads. */
 export const KNOWN_EVENTS = knownEvents(ALL_AGGREGATES)
 
-/** The read models that money depends on, which `audit verify` compares with the log. */
-export const CHECKED_MODELS = CAPABILITIES.flatMap(({ verified = [] }) => verified)
-
 /** The resources that `explain` reports, beside transactions. */
 export const EXPLAINED = CAPABILITIES.flatMap(({ explains = [] }) => explains)
 

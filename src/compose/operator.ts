@@ -1,9 +1,7 @@
 /** The operator commands: what is stuck, lanes, queues, the history of a transaction; and what an operator decides. */
 import { countObservedFrom } from '../activity/count-observed.ts'
-import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
 import { readHeaders } from '../chain/blocks.ts'
 import { settingPrefix } from '../config/chains.ts'
-import { eventIdOf } from '../core/event-ids.ts'
 import { CATALOGUE } from '../declarations.ts'
 import { readDatabaseFacts } from '../event-log/database-facts.ts'
 import { acceptReorg, countUndone, readRefused } from '../follower/finality.ts'
@@ -125,11 +123,6 @@ function operatorPorts(kernel: Kernel, findings: readonly FindingSource[]): Oper
     })),
     explained: EXPLAINED,
     readDatabase: () => readDatabaseFacts(pool),
-    async readBadEvents() {
-      const open = await readOpenBadEvents(pool)
-      const text = badEventsText(open)
-      return open.first === null || text === null ? null : { eventId: eventIdOf(open.first), text }
-    },
     findUnsound: () => findUnsound(pool, checkRecorded),
     findings,
     hasIpfs: config.ipfs !== null,

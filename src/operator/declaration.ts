@@ -22,13 +22,6 @@ export const operator = {
       },
     },
     {
-      place: 20,
-      kinds: {
-        audit_stopped: 'the auditor signs no checkpoints',
-        bad_event: 'the log has an event that is not what was appended, or that cannot be read',
-      },
-    },
-    {
       place: 30,
       kinds: {
         follower_halted: 'a chain is not followed',
@@ -39,12 +32,6 @@ export const operator = {
         not_as_recorded:
           'a request cannot be signed, because its row, its events, its wallet or the policy contradict each other',
         not_sent: 'no node has accepted a signed transaction',
-      },
-    },
-    {
-      place: 40,
-      kinds: {
-        relay_missing: 'a submitter leaves swaps, because its setting lacks the relays that they were requested with',
       },
     },
     {

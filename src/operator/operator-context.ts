@@ -27,17 +27,12 @@ export type OperatorContext = Pick<Context, 'pool' | 'clock' | 'config'> & {
   readonly explained: readonly Explained[]
   readonly findUnsound: () => Promise<readonly Unsound[]>
   readonly readDatabase: () => Promise<DatabaseFacts>
-  /** What the auditor found and nobody has set aside, as one line; `null` for nothing. */
-  readonly readBadEvents: () => Promise<BadEventsNow | null>
   /** What capabilities let `stuck` find. */
   readonly findings: readonly FindingSource[]
   readonly hasIpfs: boolean
   /** Parties of the joint keys; empty without mpc wallets. */
   readonly parties: readonly number[]
 }
-
-/** Bad events of the log: the first of them by its id, and one line about all. */
-export type BadEventsNow = { readonly eventId: string; readonly text: string }
 
 /** A dependency that did not answer, in place of its facts. */
 export type Down = { readonly down: string }

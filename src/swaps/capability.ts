@@ -15,6 +15,7 @@ export const swaps: Capability = {
   kinds: swapKinds,
   parts: { swap: swapPart },
   spenders: ({ swaps }) => swapSpenders(swaps),
+  forOperators: () => import('./for-operators.ts'),
   place: 40,
   routes: async () => (await import('./swap-routes.ts')).swapApi,
   explains: [

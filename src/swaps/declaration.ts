@@ -28,6 +28,14 @@ export const swaps = {
       events: { SwapRecorded: ['api'] } satisfies EventWriters<SwapEvent>,
     },
   },
+  findings: [
+    {
+      place: 40,
+      kinds: {
+        relay_missing: 'a submitter leaves swaps, because its setting lacks the relays that they were requested with',
+      },
+    },
+  ],
   errors: {
     validation_error: {
       insufficient_liquidity: 'Swap a smaller amount.',

@@ -10,13 +10,15 @@ import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoin
 import { checkpointCommand } from '../../src/audit/commands/checkpoint-command.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import { createApiContext } from '../../src/compose/api-context.ts'
-import { ALL_AGGREGATES, CHECKED_MODELS } from '../../src/compose/capabilities.ts'
+import { ALL_AGGREGATES, CAPABILITIES } from '../../src/compose/capabilities.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { runToItsEnd } from '../support/run-program.ts'
 import type { LocalService } from '../support/service-local.ts'
 import { withStage } from '../support/service-stage.ts'
+
+const MODELS = CAPABILITIES.flatMap(({ verified = [] }) => verified)
 
 t.test('anchors', async (t) => {
   // A node that pauses is waited for: a verification reports anchors that it could not read.
@@ -32,7 +34,7 @@ t.test('anchors', async (t) => {
   const ctx = { ...createApiContext(kernel), factsOf: createWalletFacts(pool) }
   const chains = kernel.chains.all.map(({ settings, agreed }) => ({ ...settings, agreed }))
   const files = { publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile }
-  const verifying = { databaseUrl: places.database_url, ...files, models: CHECKED_MODELS, aggregates: ALL_AGGREGATES }
+  const verifying = { databaseUrl: places.database_url, ...files, models: MODELS, aggregates: ALL_AGGREGATES }
   const commands = [
     checkpointCommand((task) =>
       task({ takeCheckpoint, checkpointFile, requestAnchor: (...asked) => requestAnchor(ctx, ...asked) }),

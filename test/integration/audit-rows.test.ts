@@ -7,7 +7,7 @@ import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { openAuditKey, PUBLIC_SUFFIX } from '../../src/audit/checkpoints/audit-key.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
-import { ALL_AGGREGATES, CHECKED_MODELS } from '../../src/compose/capabilities.ts'
+import { ALL_AGGREGATES, CAPABILITIES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { CATALOGUE } from '../../src/declarations.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -34,7 +34,7 @@ t.test(
         publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`,
         checkpointFile: join(directory, 'checkpoints'),
         chains: [],
-        models: CHECKED_MODELS,
+        models: CAPABILITIES.flatMap(({ verified = [] }) => verified),
         aggregates: ALL_AGGREGATES,
       }),
     )

@@ -29,7 +29,7 @@ type Leaf = {
 
 const LEAVES: Readonly<Record<string, Leaf>> = {
   swaps: {
-    namedBy: ['src/compose/bursar.ts', 'src/transactions/aggregate.ts'],
+    namedBy: [],
     program: ['src/sandbox/added/swaps.ts', 'src/sandbox/added/exchanges.ts', 'src/sandbox/added/pools.ts'],
     routes: /\/swap(\/|$)/,
   },
@@ -59,19 +59,8 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
     routes: /\/(export|exports)(\/|$)/,
   },
   audit: {
-    namedBy: [
-      'src/access/capability.ts',
-      'src/activity/capability.ts',
-      'src/assets/capability.ts',
-      'src/compose/bursar.ts',
-      'src/compose/capabilities.ts',
-      'src/compose/operator.ts',
-      'src/compose/replay-commands.ts',
-      'src/compose/restores.ts',
-      'src/mpc-wallets/capability.ts',
-      'src/wallets/capability.ts',
-    ],
-    program: ['workers/auditor.ts', 'src/compose/auditor.ts', 'src/compose/audit-commands.ts'],
+    namedBy: [],
+    program: ['workers/auditor.ts', 'src/compose/auditor.ts'],
     routes: /\/audit\//,
   },
   'mpc-wallets': {

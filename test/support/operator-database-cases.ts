@@ -1,4 +1,5 @@
 /** For each kind of finding about the database and the auditor: facts that cause it, its subject, problem and advice. */
+import { judgeBadEvents } from '../../src/audit/for-operators.ts'
 import { Conflict } from '../../src/core/errors.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import { DATABASE, SERVICE, service, stuck } from './operator-facts.ts'
@@ -10,6 +11,8 @@ const refused = (code: string) => () =>
 
 const auditor = (problem: string) => () =>
   service({ processes: SERVICE.processes.map((one) => (one.process === 'auditor' ? { ...one, problem } : one)) })
+
+const BAD_EVENT = { position: '9', streamId: 'wallet-wal_1', streamVersion: 4, problem: 'does not match' }
 
 export const DATABASE_CASES: Readonly<
   Record<'database_unfit' | 'database_not_durable' | 'audit_stopped' | 'bad_event', readonly Case[]>
@@ -32,7 +35,7 @@ export const DATABASE_CASES: Readonly<
   ],
   bad_event: [
     [
-      () => stuck({ badEvents: { eventId: 'evt_wallet-wal_1.4', text: 'The event at position 9 does not match.' } }),
+      () => stuck({ told: [{ place: 120, judge: () => judgeBadEvents({ count: 1, first: BAD_EVENT }) }] }),
       'event evt_wallet-wal_1.4',
       /position 9.*Only its stream is held/,
       /audit verify.*audit set-aside evt_wallet-wal_1\.4/,

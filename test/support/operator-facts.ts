@@ -1,5 +1,6 @@
 /** Facts of a healthy service, of which a test changes those that should be stuck. */
 
+import { judgeAuditors } from '../../src/audit/for-operators.ts'
 import { PROCESS_LIST } from '../../src/core/processes.ts'
 import type { DatabaseFacts } from '../../src/event-log/database-facts.ts'
 import type { ChainNow } from '../../src/operator/chain-now.ts'
@@ -9,6 +10,7 @@ import { limitsOf } from '../../src/operator/limits.ts'
 import { judge } from '../../src/operator/stuck/judge.ts'
 import type { Facts } from '../../src/operator/stuck/read-facts.ts'
 import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
+import { judgeSubmitters } from '../../src/swaps/for-operators.ts'
 import { findings, webhookFacts } from '../../src/webhooks/for-operators.ts'
 import type { WebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { fold, requested, signed } from './recorded-transactions.ts'
@@ -80,8 +82,11 @@ const HEALTHY: Facts = {
   chains: [CHAIN],
   database: DATABASE,
   service: SERVICE,
-  told: [told({ subscription: 'webhooks', lagMs: 0, webhooks: [], replays: [] })],
-  badEvents: null,
+  told: [
+    told({ subscription: 'webhooks', lagMs: 0, webhooks: [], replays: [] }),
+    { place: 30, judge: judgeAuditors },
+    { place: 40, judge: judgeSubmitters },
+  ],
   unsound: [],
   lanes: [],
   failedJobs: [],

@@ -80,7 +80,6 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     queueBackend: 'PostgreSQL',
     // Wallets of this stage are only rows.
     findUnsound: async () => [],
-    readBadEvents: async () => null,
     // The server of tests is not durable.
     readDatabase: async () => ({ ...(await readDatabaseFacts(pool)), weak: [] }),
     chains: [chainOf(node)],

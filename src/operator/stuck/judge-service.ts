@@ -8,12 +8,10 @@ import { type Finding, step } from '../finding.ts'
 import type { ProcessNow, ReaderNow } from '../for-operators.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
-import { judgeAuditors } from './judge-auditors.ts'
 import { isFollowed, judgeFollower } from './judge-following.ts'
 import { judgeKeystores } from './judge-keystores.ts'
 import { judgeReaders } from './judge-readers.ts'
 import { judgeAccusations, judgeBans, judgeParties } from './judge-shares.ts'
-import { judgeSubmitters } from './judge-submitters.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { ServiceFacts } from './service-facts.ts'
 
@@ -42,8 +40,6 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): read
   return [
     { place: 10, found: judgeProcesses(facts, context) },
     { place: 20, found: judgeKeystores(facts) },
-    { place: 30, found: judgeAuditors(facts) },
-    { place: 40, found: judgeSubmitters(facts) },
     { place: 50, found: judgeLeaders(facts, context) },
     { place: 60, found: judgeTransactions(facts.openTransactions, context.limits) },
     { place: 70, found: judgeReaders(facts, context.readers) },

@@ -3,7 +3,7 @@ import { type Finding, step } from '../finding.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
 import { isOverCap } from '../lanes/lane-situation.ts'
 import type { Limits } from '../limits.ts'
-import { type BadEventsNow, isDown } from '../operator-context.ts'
+import { isDown } from '../operator-context.ts'
 import { bursar, gwei, startProcess } from '../words.ts'
 import type { Unsound } from './find-unsound.ts'
 import { judgeDatabase } from './judge-database.ts'
@@ -20,12 +20,12 @@ export type JudgeContext = {
 }
 
 /**
- * The places of what is found, the smallest first: outages and the database 0, processes 10, keystores 20, what live auditors and
- * submitters report 30 and 40, leaders 50, open transactions 60, readers 70, followers 80, parties 90, work 100, bad events 120,
- * unsound requests 130, tokens 140, fees 150, lanes 160, failed jobs 170. Those of capabilities stand among them.
+ * The places of what is found, the smallest first: outages and the database 0, processes 10, keystores 20, leaders 50, open
+ * transactions 60, readers 70, followers 80, parties 90, work 100, unsound requests 130, tokens 140, fees 150, lanes 160, failed
+ * jobs 170. Those of capabilities stand among them.
  */
 export function judge(facts: Facts, context: JudgeContext): Finding[] {
-  const { chains, database, service, told, badEvents, unsound, lanes, failedJobs } = facts
+  const { chains, database, service, told, unsound, lanes, failedJobs } = facts
   const { limits, parties, nowMs } = context
   const ofCapabilities = isDown(told) ? [] : told
   const readers = ofCapabilities.flatMap(({ reader }) => reader ?? [])
@@ -49,7 +49,6 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
           })),
           { place: 140, found: judgeTokens(service.unreadTokens, chains) },
         ]),
-    { place: 120, found: isDown(badEvents) || badEvents === null ? [] : [badEvent(badEvents)] },
     { place: 130, found: (isDown(unsound) ? [] : unsound).map(notAsRecorded) },
     { place: 150, found: chains.filter(isOverCap).map(overCap) },
     { place: 160, found: judgedLanes },
@@ -111,22 +110,6 @@ function judgeOutages({ chains, service, told, lanes, failedJobs }: Facts, { que
     })
   }
   return found
-}
-
-function badEvent({ eventId, text }: BadEventsNow): Finding {
-  return {
-    kind: 'bad_event',
-    subject: `event ${eventId}`,
-    problem: `${text} Only its stream is held; everything else goes on.`,
-    forMs: null,
-    next: [
-      step(
-        'List every bad event, and find out who appended it: docs/operations.md, "A bad event".',
-        bursar('audit verify'),
-      ),
-      step('When it is clear how it came there, set it aside.', bursar(`audit set-aside ${eventId} --reason "…"`)),
-    ],
-  }
 }
 
 function notAsRecorded({ id, reason }: Unsound): Finding {

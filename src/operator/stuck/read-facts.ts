@@ -8,7 +8,7 @@ import type { ToldFacts } from '../for-operators.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { limitsOf } from '../limits.ts'
-import { type BadEventsNow, type Down, isDown, type OperatorContext, orDown } from '../operator-context.ts'
+import { type Down, isDown, type OperatorContext, orDown } from '../operator-context.ts'
 import type { Unsound } from './find-unsound.ts'
 import { readServiceFacts, type ServiceFacts } from './service-facts.ts'
 
@@ -21,7 +21,6 @@ export type Facts = {
   /** What capabilities told, with their places. */
   readonly told: readonly (ToldFacts & { readonly place: number })[] | Down
   readonly lanes: readonly LaneNow[] | Down
-  readonly badEvents: BadEventsNow | null | Down
   /** Waiting and not signed, because the records are inconsistent. */
   readonly unsound: readonly Unsound[] | Down
   /** Only queues with failed jobs. */
@@ -36,12 +35,11 @@ export async function readFacts(ctx: OperatorContext): Promise<Facts> {
   const before = new Date(clock() - limitsOf(ctx.config).workMs)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
-  const [chains, database, service, told, badEvents, unsound, rows] = await Promise.all([
+  const [chains, database, service, told, unsound, rows] = await Promise.all([
     readingChains,
     orDown(ctx.readDatabase()),
     orDown(readServiceFacts(ctx, confirmations, before)),
     orDown(Promise.all(ctx.findings.map(async ({ place, read }) => ({ place, ...(await read({ ...ctx, before })) })))),
-    orDown(ctx.readBadEvents()),
     orDown(ctx.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
   ])
@@ -50,7 +48,7 @@ export async function readFacts(ctx: OperatorContext): Promise<Facts> {
     // Queues in an unavailable database are not queried.
     isDown(service) && ctx.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ctx)),
   ])
-  return { chains, database, service, told, badEvents, unsound, lanes, failedJobs }
+  return { chains, database, service, told, unsound, lanes, failedJobs }
 }
 
 async function readFailedJobs({ jobs }: OperatorContext): Promise<FailedJobs[]> {
