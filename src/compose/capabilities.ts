@@ -12,7 +12,7 @@ import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues, merged } from '../core/map-values.ts'
 import type { Opening } from '../core/registry.ts'
 import { mpcQueue, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
-import type { EventSchemas } from '../event-log/aggregate.ts'
+import type { AnySchemas } from '../event-log/aggregate.ts'
 import type { LogContents } from '../event-log/fold.ts'
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { follower } from '../follower/capability.ts'
@@ -68,10 +68,7 @@ export const LOG_CONTENTS: LogContents = { aggregates: ALL_AGGREGATES, readModel
 
 /** The event types that this version of Bursar reads. */
 export const KNOWN_EVENTS: KnownEvents = new Map(
-  ALL_AGGREGATES.map(({ category, schemas }) => [
-    category,
-    mapValues(schemas as EventSchemas<string>, ({ version }) => version),
-  ]),
+  ALL_AGGREGATES.map(({ category, schemas }) => [category, mapValues(schemas as AnySchemas, ({ version }) => version)]),
 )
 
 /** The read models that money depends on, which `audit verify` compares with the log. */

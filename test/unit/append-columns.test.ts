@@ -9,7 +9,8 @@ import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { WHOLE_ROW } from '../../src/core/declaration.ts'
 import type { Event } from '../../src/core/messages.ts'
 import { STREAMS } from '../../src/declarations.ts'
-import { type Aggregate, changedColumns, upcast } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, upcast } from '../../src/event-log/aggregate.ts'
+import { changedColumns } from '../../src/event-log/table-rows.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Recorded = { readonly stream: string; readonly event: Event }
