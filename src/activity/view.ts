@@ -1,6 +1,6 @@
 /** Observed transfers in the form of the API. */
 import { toIso } from '../core/instants.ts'
-import { formatAmount } from '../core/money.ts'
+import { formatDigits } from '../core/money.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { Direction, Valuation } from './events.ts'
@@ -69,7 +69,7 @@ function sharedOf(row: EntryRow | TransferRow) {
   return {
     direction: row.direction,
     network: row.network,
-    amount: formatAmount(BigInt(row.amount), row.asset_decimals),
+    amount: formatDigits(row.amount, row.asset_decimals),
     asset: row.asset_symbol,
     asset_id: row.asset_id,
     contract_address: row.asset_contract,

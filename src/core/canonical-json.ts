@@ -2,6 +2,7 @@
  * One text for one value: RFC 8785 (JCS) for the values that events hold (strings, integers, booleans, null, arrays,
  * objects), so that a hash of it is the same before and after storage as `jsonb`.
  */
+import { writeDigits } from './recorded.ts'
 
 /** Text that JSON writes as it is: most keys and values of events. */
 const PLAIN = /^[ !#-[\]-~]*$/
@@ -10,6 +11,23 @@ const FEW_KEYS = 32
 
 /** @throws TypeError for values that JSON cannot hold exactly: a fraction, an unsafe integer, a bigint, a function */
 export function canonicalJson(value: unknown): string {
+  return written(value, refuseAmount)
+}
+
+/** As `canonicalJson`, of event data: an amount becomes a string of its digits. @throws TypeError also for one below 0 */
+export function canonicalData(value: unknown): string {
+  return written(value, amountText)
+}
+
+function refuseAmount(): never {
+  throw new TypeError('not a JSON value: bigint')
+}
+
+function amountText(amount: bigint): string {
+  return `"${writeDigits(amount)}"`
+}
+
+function written(value: unknown, ofAmount: (amount: bigint) => string): string {
   if (typeof value === 'string') return jsonString(value)
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number') {
@@ -17,12 +35,13 @@ export function canonicalJson(value: unknown): string {
       throw new TypeError(`numbers in events must be whole; amounts must be strings: ${value}`)
     return JSON.stringify(value)
   }
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value === 'bigint') return ofAmount(value)
+  if (Array.isArray(value)) return `[${value.map((item) => written(item, ofAmount)).join(',')}]`
   if (typeof value !== 'object') throw new TypeError(`not a JSON value: ${typeof value}`)
   let members = ''
   for (const key of sorted(Object.keys(value))) {
     const member = (value as Record<string, unknown>)[key]
-    if (member !== undefined) members += `${members === '' ? '' : ','}${jsonString(key)}:${canonicalJson(member)}`
+    if (member !== undefined) members += `${members === '' ? '' : ','}${jsonString(key)}:${written(member, ofAmount)}`
   }
   return `{${members}}`
 }

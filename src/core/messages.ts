@@ -1,6 +1,6 @@
 /** The domain's framework: events, the functions that make an aggregate, and the form of a recorded event. */
 
-/** A fact, named in the past tense. `data` holds JSON values only; amounts are decimal digits in strings. */
+/** A fact, named in the past tense. `data` holds JSON values, and amounts as bigint: the log stores their digits. */
 export type Event<Type extends string = string, Data = unknown> = {
   readonly type: Type
   readonly data: Readonly<Data>

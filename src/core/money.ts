@@ -63,8 +63,14 @@ export function parseAmount(text: string, decimals: number, field = 'amount'): b
 
 /** Formats base units as the shortest exact decimal string: `1500000n` with 6 decimals is `1.5`. Keeps the sign. */
 export function formatAmount(units: bigint, decimals: number): string {
-  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0')
+  return formatDigits(units.toString(), decimals)
+}
+
+/** As `formatAmount`, of the digits that a numeric column has: what is only shown needs no bigint. */
+export function formatDigits(units: string, decimals: number): string {
+  const isNegative = units.startsWith('-')
+  const digits = (isNegative ? units.slice(1) : units).padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return `${units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+  return `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
 }

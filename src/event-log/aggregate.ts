@@ -3,10 +3,11 @@
  * still reads, and the read-model rows derived from its state.
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
+import type { Recorded } from '../core/recorded.ts'
 import { BrokenChain } from './broken-chain.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 import { isStorable, storable } from './storable.ts'
-import type { AppendedTable, WrittenRow } from './table-rows.ts'
+import { type AppendedTable, changedColumns, type WrittenRow } from './table-rows.ts'
 
 /** It replaces the row with the same primary key. */
 export type ReadModelRow<Table extends AppendedTable = AppendedTable> = {
@@ -48,11 +49,29 @@ export type ReadModelChanges<Table extends AppendedTable = AppendedTable> = {
 export type Upcaster = (data: Readonly<Record<string, unknown>>) => Record<string, unknown>
 
 /**
- * For each event type: the schema version written now, and the upcasters of versions 1…n-1 (`upcasters[0]` reads
+ * How an event type is stored: the schema version written now, and the upcasters of versions 1…n-1 (`upcasters[0]` reads
  * version 1).
  */
-export type EventSchemas<Type extends string> = Readonly<
-  Record<Type, { readonly version: number; readonly upcasters: readonly Upcaster[] }>
+export type EventSchema<Data = never> = {
+  readonly version: number
+  readonly upcasters: readonly Upcaster[]
+} & ReadsAmounts<Data>
+
+/** `read`: from the stored form of the newest version. Data with amounts does not compile without it, and no other has it. */
+type ReadsAmounts<Data> = [Data] extends [Recorded<Data>]
+  ? { readonly read?: undefined }
+  : { readonly read: (data: Recorded<Data>) => Data }
+
+export type EventSchemas<Evt extends Event> = {
+  readonly [Type in Evt['type']]: EventSchema<Extract<Evt, { readonly type: Type }>['data']>
+}
+
+/** Schemas of any events. */
+export type AnySchemas = Readonly<
+  Record<
+    string,
+    Pick<EventSchema, 'version' | 'upcasters'> & { readonly read?: ((data: never) => unknown) | undefined }
+  >
 >
 
 export type ProjectionContext = {
@@ -70,7 +89,7 @@ export type Aggregate<State, Command, Evt extends Event, Table extends AppendedT
 > & {
   /** Streams are named `<category>-<id>`. */
   readonly category: string
-  readonly schemas: EventSchemas<Evt['type']>
+  readonly schemas: EventSchemas<Evt>
   readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges<Table>
   /**
    * For streams with one row, in a table with versions: the column of its primary key. Appends after the first send only
@@ -178,7 +197,8 @@ export function decideOn<State, Command, Evt extends Event>(
   let { state, version, hash } = loaded
   const events = decided.map((meant) => {
     version += 1
-    const schemaVersion = aggregate.schemas[meant.type as Evt['type']].version
+    const schemaVersion = (aggregate.schemas as Readonly<Record<Evt['type'], EventSchema>>)[meant.type as Evt['type']]
+      .version
     const canonicalOf = ({ type, data }: Evt, recorded: Metadata) =>
       canonicalEvent({
         streamId,
@@ -249,14 +269,18 @@ export function decideNew<State, Command extends { readonly type: string }, Evt 
   return mustDecideOn(aggregate, unopened(aggregate, id), command, recording)
 }
 
-/** Converts stored data of any schema version to the newest. @throws Error for an unknown type or version */
+/**
+ * Reads stored data of any schema version as the newest, with its amounts.
+ *
+ * @throws Error for an unknown type or version; TypeError for an amount that no append wrote
+ */
 export function upcast<Evt extends Event>(
-  schemas: EventSchemas<Evt['type']>,
+  schemas: NoInfer<EventSchemas<Evt>> | AnySchemas,
   type: string,
   schemaVersion: number,
   data: unknown,
 ): Evt {
-  const schema = (schemas as Record<string, { version: number; upcasters: readonly Upcaster[] } | undefined>)[type]
+  const schema = (schemas as AnySchemas)[type]
   if (schema === undefined || schemaVersion < 1 || schemaVersion > schema.version) {
     throw new Error(
       `unknown event ${type} version ${schemaVersion}: this version of Bursar is older than the event log`,
@@ -264,25 +288,5 @@ export function upcast<Evt extends Event>(
   }
   let current = data as Record<string, unknown>
   for (const step of schema.upcasters.slice(schemaVersion - 1)) current = step(current)
-  return { type, data: current } as Evt
-}
-
-type Columns = Readonly<Record<string, unknown>>
-
-/**
- * What a later event of a stream sends of its row: the key, the version that the row must have, and the columns that differ
- * from it. An append of the whole row costs PostgreSQL several times as much.
- *
- * @param before the row at version `version`
- */
-export function changedColumns(key: string, before: Columns, version: number, after: Columns): Columns {
-  const changed: Record<string, unknown> = { [key]: after[key], after_version: version }
-  for (const column of Object.keys(after)) if (!isSame(before[column], after[column])) changed[column] = after[column]
-  return changed
-}
-
-/** Objects are the same when they are one: a copy is sent again, which changes nothing. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (!Array.isArray(one) || !Array.isArray(other)) return one === other
-  return one.length === other.length && one.every((item, index) => item === other[index])
+  return { type, data: schema.read === undefined ? current : schema.read(current as never) } as Evt
 }

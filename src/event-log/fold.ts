@@ -7,7 +7,7 @@ import type { ReadModelKind } from '../core/declaration.ts'
 import { mapValues } from '../core/map-values.ts'
 import type { Event } from '../core/messages.ts'
 import type { ReadModel } from '../core/registry.ts'
-import type { Aggregate, EventSchemas, ReadModelChanges } from './aggregate.ts'
+import type { Aggregate, AnySchemas, ReadModelChanges } from './aggregate.ts'
 import { placeOf } from './chain-check.ts'
 import { readNext, startOf } from './read-next.ts'
 import type { StreamEvent } from './read-streams.ts'
@@ -24,10 +24,7 @@ export type KnownEvents = ReadonlyMap<string, Readonly<Record<string, number>>>
 
 export function knownEvents(aggregates: readonly AnyAggregate[]): KnownEvents {
   return new Map(
-    aggregates.map(({ category, schemas }) => [
-      category,
-      mapValues(schemas as EventSchemas<string>, ({ version }) => version),
-    ]),
+    aggregates.map(({ category, schemas }) => [category, mapValues(schemas as AnySchemas, ({ version }) => version)]),
   )
 }
 

@@ -3,7 +3,7 @@
  * reordered event can be detected.
  */
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../core/canonical-json.ts'
+import { canonicalData, canonicalJson } from '../core/canonical-json.ts'
 import type { Metadata } from '../core/messages.ts'
 
 /** The hashed fields: everything about an event that the caller decides. */
@@ -17,9 +17,9 @@ export type HashedEvent = {
   readonly recordedAt: string
 }
 
-/** The canonical text of an event, with the table's column names as keys (RFC 8785). */
+/** The canonical text of an event, with the table's column names as keys (RFC 8785). Amounts are bigint until here. */
 export function canonicalEvent(event: HashedEvent): string {
-  return eventText({ ...event, data: canonicalJson(event.data), metadata: canonicalJson(event.metadata) })
+  return eventText({ ...event, data: canonicalData(event.data), metadata: canonicalJson(event.metadata) })
 }
 
 /**

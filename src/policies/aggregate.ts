@@ -2,6 +2,7 @@
 import { type Aggregate, opensItself } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import { reservedSpends } from '../transactions/limits.ts'
+import { readReserving } from '../transactions/read-events.ts'
 import {
   type KnownPolicies,
   type PoliciesState,
@@ -133,7 +134,7 @@ type FoundCommand = { readonly type: 'RecordFound'; readonly found: SpendFound['
 /** The stream of a found spend: one event, and what it adds to buckets, as the append does. */
 export const foundAggregate: Aggregate<FoundState, FoundCommand, SpendFound> = {
   category: 'foundspend',
-  schemas: { SpendFound: { version: 1, upcasters: [] } },
+  schemas: { SpendFound: { version: 1, upcasters: [], read: readReserving } },
   initialState: { found: null },
   decide: ({ found }, before) => (before.found === null ? [{ type: 'SpendFound', data: found }] : []),
   evolve: ({ found }, { data }) => ({ found: found ?? data }),

@@ -6,7 +6,6 @@
  */
 import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
-import { recorded } from '../core/recorded.ts'
 import { LONGEST_WINDOW_SECONDS, type Reservation } from '../core/spend-limits.ts'
 import { decideNew } from '../event-log/aggregate.ts'
 import { recordOnce } from '../event-log/commit.ts'
@@ -125,7 +124,7 @@ async function judgeFound(
     const versions = { version: active?.version ?? 0, ...(shadow === null ? {} : { shadow: shadow.version }) }
     return {
       policy: { ...versions, tags: step.judged.tags, prices: [] },
-      ...(reservations.size === 0 ? {} : { reservations: recorded([...reservations.values()]) }),
+      ...(reservations.size === 0 ? {} : { reservations: [...reservations.values()] }),
     }
   }
 }

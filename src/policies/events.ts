@@ -7,7 +7,6 @@ import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { Policy } from '../core/policy.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
-import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 
 /** The rules that a version has, and where they come from. */
@@ -110,7 +109,7 @@ export type SpendFound = Event<
   FoundSpend & {
     /** What is in force by then; missing if nothing is. */
     readonly policy?: PolicyPart
-    readonly reservations?: readonly Recorded<Reservation>[]
+    readonly reservations?: readonly Reservation[]
     readonly foundAt: string
   }
 >

@@ -5,17 +5,14 @@
 
 import { mapValues } from '../core/map-values.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
-import type { Recorded } from '../core/recorded.ts'
-import type { Opening } from '../core/registry.ts'
 import type { Reservation } from '../core/spend-limits.ts'
-import { type EventSchemas, upcast } from '../event-log/aggregate.ts'
+import { type AnySchemas, upcast } from '../event-log/aggregate.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import type { DataEvent } from '../event-log/read-tenant-data.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
+import type { OpeningEvent } from '../transactions/all-events.ts'
 import type { TransactionCancelled } from '../transactions/events.ts'
-import type { Intent as OpeningIntent } from '../transactions/intent.ts'
 import { isUnjudged, kindsOfTransactions, opens } from '../transactions/kinds.ts'
-import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { FoundSpend } from './events.ts'
 import type { Facts, KnownChain } from './facts.ts'
@@ -45,7 +42,7 @@ export type PastRequest = { readonly requestedAt: string } & (
 )
 
 /** What an opening event records of its judgement; nothing in those from before there was a policy. */
-export type Judging = { readonly policy?: PolicyPart; readonly reservations?: readonly Recorded<Reservation>[] }
+export type Judging = { readonly policy?: PolicyPart; readonly reservations?: readonly Reservation[] }
 
 /** What events say, by type: from data of the newest schema version and the id of the stream. */
 export type PastReaders = Readonly<Record<string, (data: never, id: string) => readonly (PastFact | PastRequest)[]>>
@@ -62,7 +59,7 @@ export type FindOutside = (after: Place, most: number) => Promise<readonly Outsi
 /** What the events of all capabilities say, and how they are upcast. */
 export type PastSource = Required<PastWords> & {
   /** Of each category of streams. */
-  readonly schemas: ReadonlyMap<string, EventSchemas<string>>
+  readonly schemas: ReadonlyMap<string, AnySchemas>
   readonly kinds: JudgedKinds
   /** Contracts of the settings that transactions may let take what they sell. */
   readonly spendersOf: (chain: KnownChain) => readonly string[]
@@ -165,15 +162,15 @@ export function createPast(
   }
 
   function openingOf(event: DataEvent): PastStep | null {
-    const { type, data } = upcast<{ type: Opening; data: Recorded<OpeningIntent> }>(
+    const { type, data } = upcast<OpeningEvent>(
       transactionAggregate.schemas,
       event.type,
       event.schemaVersion,
       event.data,
     )
-    const by = data as unknown as Judging
+    const by: Judging = data
     const facts = factsFor(by, event, data.walletId)
-    const judged = judgedTransaction(source.kinds, { type, data: readIntent(data) }, facts)
+    const judged = judgedTransaction(source.kinds, { type, data }, facts)
     return judged.intents.length === 0 || isUnjudged(type) ? null : { is: 'request', id: idOf(event), judged, by }
   }
 

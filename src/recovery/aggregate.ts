@@ -2,6 +2,7 @@
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import { reservedSpends } from '../transactions/limits.ts'
+import { readReserving } from '../transactions/read-events.ts'
 import { type ExportCommand, exportDecider } from './decider.ts'
 import type { ExportEvent } from './events.ts'
 import type { ExportState, KnownExport } from './state.ts'
@@ -12,7 +13,11 @@ export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent,
   ...exportDecider,
   category: 'export',
   whenSetAside: 'hold',
-  schemas: { WalletExportRequested: first, WalletExported: first, WalletExportRefused: first },
+  schemas: {
+    WalletExportRequested: { ...first, read: readReserving },
+    WalletExported: first,
+    WalletExportRefused: first,
+  },
   opens: opensItself<ExportEvent>('WalletExportRequested'),
   project: (before, after, context) => ({
     rows: after.status === 'unknown' ? [] : [{ table: 'wallet_exports', row: toRow(after, context) }],

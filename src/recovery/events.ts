@@ -5,7 +5,6 @@
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
-import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 
 /** Why a signer refuses to export the key of an accepted request. */
@@ -23,7 +22,7 @@ export type WalletExportRequested = Event<
     /** The policy that judged it; missing where none was in force, and in older events. */
     policy?: PolicyPart
     /** What it counts towards limits of the policy, whatever becomes of it. */
-    reservations?: Recorded<readonly Reservation[]>
+    reservations?: readonly Reservation[]
     requestedAt: string
   }
 >

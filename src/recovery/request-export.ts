@@ -6,7 +6,6 @@ import type { Context } from '../context.ts'
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
-import { recorded } from '../core/recorded.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { decideNew } from '../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../event-log/append.ts'
@@ -62,7 +61,7 @@ export async function requestExport(
       { ...place, network, chainId },
       { actor: metadata.actor, accepting: metadata },
     )
-    const request = { ...place, recipient, ...recorded(judged) }
+    const request = { ...place, recipient, ...judged }
     const explain = (refusal: unknown) => explainRefusal(refusal, { ...place, ...judged })
     const decisions = [decideNew(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
     const guards = { wallet: { walletId, require: 'active' } } as const

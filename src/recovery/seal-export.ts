@@ -17,7 +17,6 @@ import { hdPath } from '../keys/hd-path.ts'
 import type { CheckRequests } from '../policies/check-requests.ts'
 import { problemOf, recordedRequest } from '../policies/recorded-problem.ts'
 import { judgedExport } from '../policies/signature-intents.ts'
-import { readReservation } from '../transactions/read-events.ts'
 import { type WalletFacts, type WalletFactsOf, WalletUnfit } from '../wallets/wallet-facts.ts'
 import { exportAggregate } from './aggregate.ts'
 import { type ExportCommand, refusalOf } from './decider.ts'
@@ -40,7 +39,7 @@ export function exportProblem(check: CheckRequests): ExportProblem {
   return async ({ id, opened, state }, { network, chainId }) =>
     problemOf(check, {
       ...recordedRequest({ id, ...opened }, state),
-      reservations: state.reservations?.map(readReservation),
+      reservations: state.reservations,
       judge: (facts) => judgedExport({ ...state, network, chainId }, facts),
     })
 }

@@ -1,17 +1,19 @@
 /** The read model of a signature: its row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import { reservedSpends } from '../transactions/limits.ts'
+import { readReserving } from '../transactions/read-events.ts'
 import { type SignatureCommand, signatureDecider } from './decider.ts'
 import type { SignatureEvent } from './events.ts'
 import type { KnownSignature, SignatureState } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
+const reserving = { ...first, read: readReserving }
 
 export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, SignatureEvent, 'signatures'> = {
   ...signatureDecider,
   category: 'signature',
   whenSetAside: 'hold',
-  schemas: { MessageSignatureRequested: first, TypedDataSignatureRequested: first, SignatureMade: first },
+  schemas: { MessageSignatureRequested: reserving, TypedDataSignatureRequested: reserving, SignatureMade: first },
   opens: opensItself<SignatureEvent>('MessageSignatureRequested', 'TypedDataSignatureRequested'),
   project: (before, after, context) => ({
     rows: after.type === 'unknown' ? [] : [{ table: 'signatures', row: toRow(after, context) }],

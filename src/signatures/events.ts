@@ -2,7 +2,6 @@
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
-import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 
 export const SIGNATURE_TYPES = ['message', 'typed_data'] as const
@@ -39,7 +38,7 @@ type Wish = {
   /** The policy that judged it; missing where none was in force, and in older events. */
   readonly policy?: PolicyPart
   /** What it counts towards limits of the policy, whatever becomes of it: a signature can be used at any time. */
-  readonly reservations?: Recorded<readonly Reservation[]>
+  readonly reservations?: readonly Reservation[]
   readonly requestedAt: string
 }
 

@@ -9,7 +9,6 @@ import { fieldPath } from '../core/field-path.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
-import { recorded } from '../core/recorded.ts'
 import { spendingTypeIn } from '../core/spending-types.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
@@ -77,7 +76,7 @@ export function requestSignature(
     const read = readWanted(wanted, place)
     if (read.type === 'TypedDataSignatureRequested') await requireHarmless(ctx, read.data)
     const judged = await ctx.judge.signature(read.data, { actor: metadata.actor, accepting: metadata })
-    const requested = { ...read, data: { ...read.data, ...recorded(judged) } } as SignatureRequested
+    const requested = { ...read, data: { ...read.data, ...judged } } as SignatureRequested
     const command = { type: 'RequestSignature', requested } as const
     const id = ctx.newId('signature')
     const decisions = [decideNew(signatureAggregate, id, command, { metadata, now })]

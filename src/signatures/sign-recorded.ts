@@ -15,7 +15,6 @@ import type { KeyRef, Signer } from '../keys/signer.ts'
 import type { CheckRequests } from '../policies/check-requests.ts'
 import { problemOf, recordedRequest } from '../policies/recorded-problem.ts'
 import { judgedSignature } from '../policies/signature-intents.ts'
-import { readReservation } from '../transactions/read-events.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { signatureAggregate } from './aggregate.ts'
@@ -36,7 +35,7 @@ export function signatureProblem(check: CheckRequests): SignatureProblem {
     const signed = state.type === 'message' ? { message: state.wish.message } : { typedData: state.wish.typedData }
     return problemOf(check, {
       ...recordedRequest({ id, ...opened }, wish),
-      reservations: wish.reservations?.map(readReservation),
+      reservations: wish.reservations,
       judge: (facts) => judgedSignature({ ...place, ...signed }, facts),
     })
   }

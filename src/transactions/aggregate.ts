@@ -19,6 +19,7 @@ import type { LaterEvent } from './events.ts'
 import type { Fees, Intent } from './intent.ts'
 import { kindsOfTransactions, partNames } from './kinds.ts'
 import { spendChanges } from './limits.ts'
+import { readInclusion, readIntent, readSigning } from './read-events.ts'
 import {
   FINAL_STATES,
   hasWorked,
@@ -36,28 +37,28 @@ const first = { version: 1, upcasters: [] }
 const withoutCall: Upcaster = (data) => ({ ...data, data: null, dependsOn: null, subject: null })
 /** Early versions did not record quotes. */
 const withoutQuote: Upcaster = (data) => ({ ...data, quote: null })
-const second = { version: 2, upcasters: [withoutQuote] }
+const signing = { version: 2, upcasters: [withoutQuote] }
 /** Early versions did not record logs. */
 const withoutLogs: Upcaster = (data) => ({ ...data, logs: null })
 /** From each shape of the intent to the next. */
 const SHAPES = [withoutCall, withoutQuote]
-type Schemas = EventSchemas<TransactionEvent['type']>
+type Schemas = EventSchemas<TransactionEvent>
 let schemas: Schemas | null = null
 
 function schemasOfEvents(): Schemas {
   const openings = mapValues(kindsOfTransactions(), ({ since }) => {
     const upcasters = SHAPES.slice(since - 1)
-    return { version: upcasters.length + 1, upcasters }
+    return { version: upcasters.length + 1, upcasters, read: readIntent }
   })
   return { ...openings, ...LATER_SCHEMAS }
 }
 
-const LATER_SCHEMAS: EventSchemas<LaterEvent['type']> = {
-  TransactionSigned: second,
-  TransactionReplaced: second,
+const LATER_SCHEMAS: EventSchemas<LaterEvent> = {
+  TransactionSigned: { ...signing, read: readSigning },
+  TransactionReplaced: { ...signing, read: readSigning },
   TransactionSubmitted: first,
   TransactionAwaitingFunds: first,
-  TransactionMined: { version: 2, upcasters: [withoutLogs] },
+  TransactionMined: { version: 2, upcasters: [withoutLogs], read: readInclusion },
   TransactionReorged: first,
   SettlementRevoked: first,
   TransactionConfirmed: first,

@@ -5,7 +5,6 @@
 import { BursarError, Conflict } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
-import { recorded } from '../core/recorded.ts'
 import type { Opening } from '../core/registry.ts'
 import type { TransactionEvent } from './all-events.ts'
 import type { Failure, Inclusion, Lookalike, Recovered, ReplacementPurpose, SignedBytes, TakenBy } from './events.ts'
@@ -77,7 +76,7 @@ export const transactionDecider: Decider<TransactionState, TransactionCommand, T
   decide(command, state) {
     if (command.type === 'RequestTransaction') {
       if (state.state !== 'unknown') throw new InvalidTransition(command.type, state.state)
-      return [{ type: command.opening, data: recorded(command.intent) }]
+      return [{ type: command.opening, data: command.intent }]
     }
     if (state.state === 'unknown') throw new InvalidTransition(command.type, state.state)
     return decideKnown(command, state)
@@ -94,7 +93,7 @@ function decideKnown(
       return [
         {
           type: 'TransactionSigned',
-          data: recorded({ ...command.signed, ...mark(command), quote: command.quote ?? null }),
+          data: { ...command.signed, ...mark(command), quote: command.quote ?? null },
         },
       ]
     case 'RecordReplacement':
@@ -152,7 +151,7 @@ function recordReplacement(
   return [
     {
       type: 'TransactionReplaced',
-      data: recorded({ ...signed, ...mark(found), purpose, replacedHash: newest.hash, quote }),
+      data: { ...signed, ...mark(found), purpose, replacedHash: newest.hash, quote },
     },
   ]
 }
@@ -176,7 +175,7 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   const orphaned =
     before === null ? [] : recordReorg({ head: inclusion.blockNumber, now: inclusion.minedAt }, transaction)
   const mined = attempt.purpose === 'cancel' ? ({ ...inclusion, cancels: true } as const) : inclusion
-  return [...orphaned, { type: 'TransactionMined', data: recorded(mined) }]
+  return [...orphaned, { type: 'TransactionMined', data: mined }]
 }
 
 /** A settled state was reported to the owner as final, so an event must revoke it. */

@@ -1,10 +1,9 @@
 /**
- * The events that follow the opening one: the same for every kind of transaction. Amounts, fees and gas are bigint (base units,
- * wei, gas units), and in event data decimal digits: `Recorded`.
+ * The events that follow the opening one: the same for every kind of transaction. Amounts, fees and gas are bigint: base units,
+ * wei, gas units. The log stores their digits (`core/recorded.ts`).
  */
 
 import type { Event } from '../core/messages.ts'
-import type { Recorded } from '../core/recorded.ts'
 
 /** Why other bytes than the first were signed for the same nonce. */
 import type { Fees, GasPriority, Quote } from './intent.ts'
@@ -71,14 +70,14 @@ export type Inclusion = {
 export type Recovered = { readonly recovered?: true; readonly claimed?: true }
 
 /** `quote` is the basis of the fees; `null` in events from before quotes were recorded. */
-export type TransactionSigned = Event<'TransactionSigned', Recorded<SignedBytes & Recovered & { quote: Quote | null }>>
+export type TransactionSigned = Event<'TransactionSigned', SignedBytes & Recovered & { quote: Quote | null }>
 export type TransactionReplaced = Event<
   'TransactionReplaced',
-  Recorded<SignedBytes & Recovered & { purpose: ReplacementPurpose; replacedHash: string; quote: Quote | null }>
+  SignedBytes & Recovered & { purpose: ReplacementPurpose; replacedHash: string; quote: Quote | null }
 >
 export type TransactionSubmitted = Event<'TransactionSubmitted', { hash: string; submittedAt: string }>
 export type TransactionAwaitingFunds = Event<'TransactionAwaitingFunds', { hash: string; refusedAt: string }>
-export type TransactionMined = Event<'TransactionMined', Recorded<Inclusion>>
+export type TransactionMined = Event<'TransactionMined', Inclusion>
 export type TransactionReorged = Event<
   'TransactionReorged',
   { hash: string; blockNumber: number; blockHash: string; reorgedAt: string }

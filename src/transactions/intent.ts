@@ -1,6 +1,6 @@
 /**
  * The intent of a transaction: what the owner requested, as the opening event of every kind of transaction records it. Amounts,
- * fees and gas are bigint (base units, wei, gas units), and in event data decimal digits: `Recorded`.
+ * fees and gas are bigint: base units, wei, gas units. The log stores their digits (`core/recorded.ts`).
  */
 import type { CallerFields } from '../core/caller-fields.ts'
 import type { Environment, Network } from '../core/networks.ts'

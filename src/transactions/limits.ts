@@ -3,7 +3,6 @@ import { nativeAsset } from '../core/assets.ts'
 import { KeyLimitReached, type PolicyRefused } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import { policyLimitOf, type Reserving } from '../core/policy-limit.ts'
-import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import { type LimitReached, limitTimeUnknown } from '../event-log/append.ts'
@@ -146,8 +145,8 @@ function keyLimitOf(
 }
 
 /** What an opening event reserves for good. */
-export function reservedSpends(reservations: Recorded<readonly Reservation[]> = []): readonly SpendChange[] {
-  return reservations.map(({ counter, bucket, amount }) => ({ counter, bucket, delta: BigInt(amount) }))
+export function reservedSpends(reservations: readonly Reservation[] = []): readonly SpendChange[] {
+  return reservations.map(({ counter, bucket, amount }) => ({ counter, bucket, delta: amount }))
 }
 
 /** What its outcome leaves of what it reserved. */

@@ -1,7 +1,6 @@
 /** The state of a transaction: the fold of its events. `evolve` accepts every known event in every state. */
 import { largest } from '../core/money.ts'
 import { assertNever } from '../core/never.ts'
-import type { Recorded } from '../core/recorded.ts'
 import type { TransactionType } from '../core/registry.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
 import type {
@@ -16,7 +15,6 @@ import type {
 } from './events.ts'
 import type { Fees, GasPriority, Intent } from './intent.ts'
 import { kindsOfTransactions } from './kinds.ts'
-import { readFees, readInclusion, readIntent } from './read-events.ts'
 
 /** States from which the transaction may still be mined or signed. */
 export const UNMINED_STATES = ['requested', 'signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
@@ -132,7 +130,7 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
     return {
       state: 'requested',
       type: kindsOfTransactions()[event.type].type,
-      intent: readIntent(event.data),
+      intent: event.data,
       attempts: [],
       abandoned: [],
       rejected: [],
@@ -168,7 +166,7 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     case 'TransactionAwaitingFunds':
       return enter(before, 'awaiting_funds', event.data.refusedAt)
     case 'TransactionMined': {
-      const inclusion = readInclusion(event.data)
+      const inclusion = event.data
       const state = inclusion.cancels ? 'cancelling' : 'mined'
       return enter({ ...before, inclusion, failure: null }, state, inclusion.minedAt)
     }
@@ -228,12 +226,10 @@ function failureOf({
 function attemptOf({
   recovered,
   claimed,
-  fees,
   ...bytes
-}: Recorded<SignedBytes & Recovered & { readonly purpose: Attempt['purpose'] }>): Attempt {
+}: SignedBytes & Recovered & { readonly purpose: Attempt['purpose'] }): Attempt {
   return {
     ...bytes,
-    fees: readFees(fees),
     submittedAt: null,
     ...(recovered === undefined ? {} : { isRecovered: recovered }),
     ...(claimed === undefined ? {} : { isClaimed: claimed }),

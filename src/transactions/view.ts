@@ -7,7 +7,7 @@ import { toChecksumAddress } from '../chain/address.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { callerViews } from '../core/caller-fields.ts'
 import { toIso } from '../core/instants.ts'
-import { formatAmount } from '../core/money.ts'
+import { formatDigits } from '../core/money.ts'
 import { isUnlimited, type Spend } from '../core/spends.ts'
 import type { Decision } from '../event-log/aggregate.ts'
 import type { View } from '../http/view.ts'
@@ -45,8 +45,8 @@ export function toView(
     hashes: row.hashes,
     from: row.from_address,
     to: row.to_address,
-    amount: formatAmount(BigInt(row.amount), row.asset_decimals),
-    amount_moved: row.amount_moved === null ? null : formatAmount(BigInt(row.amount_moved), row.asset_decimals),
+    amount: formatDigits(row.amount, row.asset_decimals),
+    amount_moved: row.amount_moved === null ? null : formatDigits(row.amount_moved, row.asset_decimals),
     asset: row.asset_symbol,
     asset_id: row.asset_id,
     gas_priority: row.gas_priority,
@@ -55,8 +55,8 @@ export function toView(
     confirmations: blockNumber === null || chain.head === null ? 0 : Math.max(0, chain.head - blockNumber + 1),
     required_confirmations: chain.required,
     fee: {
-      estimated: formatAmount(BigInt(row.fee_estimated), native.decimals),
-      actual: row.fee_actual === null ? null : formatAmount(BigInt(row.fee_actual), native.decimals),
+      estimated: formatDigits(row.fee_estimated, native.decimals),
+      actual: row.fee_actual === null ? null : formatDigits(row.fee_actual, native.decimals),
       currency: native.symbol,
     },
     failure: failureOf(row),

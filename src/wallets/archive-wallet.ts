@@ -8,7 +8,7 @@ import type { Pool } from 'pg'
 import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
-import { formatAmount } from '../core/money.ts'
+import { formatDigits } from '../core/money.ts'
 import { decideOn } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/append.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -83,7 +83,7 @@ async function remaindersOf(
         symbol: asset_id,
         decimals: 0,
       }
-      return { asset_id, currency, balance: formatAmount(BigInt(balance), decimals) }
+      return { asset_id, currency, balance: formatDigits(balance, decimals) }
     }),
   )
 }

@@ -2,7 +2,6 @@
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
-import { readInclusion } from '../../src/transactions/read-events.ts'
 import { newTransactionId, seedWallet, withLog } from '../support/log.ts'
 import { signature } from '../support/operator-stage.ts'
 import { decided, NOW, REQUEST } from '../support/raw-append.ts'
@@ -35,7 +34,7 @@ t.test('the index of types adds about a hundred bytes to the WAL of an append', 
       REQUEST,
       signing,
       { type: 'RecordSubmission', hash, now: NOW },
-      { type: 'RecordInclusion', inclusion: { ...readInclusion(mined.data), hash } },
+      { type: 'RecordInclusion', inclusion: { ...mined.data, hash } },
       { type: 'Settle', confirmations: 32, revertReason: '', now: NOW },
     ]
     for (const command of commands) await log.append({ decisions: [await decided(log, id, command)] })

@@ -15,6 +15,7 @@ import { createEventLog } from '../../src/event-log/log.ts'
 import { LOG_START, loadCheckpoint, readAfter, saveCheckpoint, subscribe } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import type { Intent } from '../../src/transactions/intent.ts'
 import {
   NATIVE,
   newTransactionId,
@@ -30,7 +31,7 @@ const NOW = '2026-01-01T00:00:00.000Z'
 /** The hold of one transfer of `transferIntent`: 1000 wei and 21000 gas at 2 wei. */
 const HOLD = 43_000n
 
-function requested(id: string, overrides = {}) {
+function requested(id: string, overrides: Partial<Intent> = {}) {
   const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
   const made = decideOn(
     transactionAggregate,
@@ -121,7 +122,7 @@ t.test('a change to a stream that moved on is refused, and the rest of its batch
   await test.log.append({ decisions: [requested(id)] })
   const other = newTransactionId()
   const [conflict, fine] = await Promise.allSettled([
-    test.log.append({ decisions: [requested(id, { amount: '2' })] }),
+    test.log.append({ decisions: [requested(id, { amount: 2n })] }),
     test.log.append({ decisions: [requested(other)] }),
   ])
   t.ok(conflict.status === 'rejected' && conflict.reason instanceof StreamConflict)
@@ -275,7 +276,7 @@ t.test('a change that the database cannot hold is skipped, and those beside it a
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 20n })
   const ids = Array.from({ length: 7 }, () => newTransactionId())
   // More digits than an amount has.
-  const tooMuch = { amount: '1'.padEnd(80, '0'), asset: { ...NATIVE, assetId: 'eip155:1/erc20:0x' } }
+  const tooMuch = { amount: 10n ** 79n, asset: { ...NATIVE, assetId: 'eip155:1/erc20:0x' } }
   const free = { readModels: { rows: requested(ids[2] ?? '', tooMuch).readModels.rows, holds: [] } }
   const decisions = ids.map((id, n) => (n === 2 ? { ...requested(id, tooMuch), ...free } : requested(id)))
   const aside: string[] = []

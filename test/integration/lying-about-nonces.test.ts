@@ -89,7 +89,7 @@ function verdict(
   const state = fold([
     {
       ...requested,
-      data: { ...requested.data, chainId: CHAIN_ID, from: KEY.address, to: STRANGER.address, amount: '1' },
+      data: { ...requested.data, chainId: CHAIN_ID, from: KEY.address, to: STRANGER.address, amount: 1n },
     },
     { ...signed, data: { ...signed.data, nonce: 0, hash } },
     {

@@ -3,7 +3,6 @@
  * with an impossible order of events, and begin no ceremony that was not requested.
  */
 import t from 'tap'
-import { recorded } from '../../src/core/recorded.ts'
 import { decideOn } from '../../src/event-log/aggregate.ts'
 import type { SigningItem } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
@@ -103,7 +102,7 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
 t.test('an intent that was forged without its row, or after its end, is refused', async (t) => {
   const known = await stateOf(done)
   const alone = `${done.slice(0, -4)}aaaa`
-  await forge(alone, [{ type: 'TransferRequested', data: recorded({ ...known.intent, to: THIEF }) }], 'without rows')
+  await forge(alone, [{ type: 'TransferRequested', data: { ...known.intent, to: THIEF } }], 'without rows')
   const stolen = await item(alone, builtTransfer({ nonce: 1, to: THIEF }))
   t.strictSame(
     refusalKinds(await ask([stolen])),

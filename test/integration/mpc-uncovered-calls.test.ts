@@ -2,7 +2,6 @@
 import t, { type Test } from 'tap'
 import { addressWord, uintWord } from '../../src/chain/hex.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
@@ -112,7 +111,7 @@ t.test(
     for (const [forged, rule] of cases) {
       const id = newId('transaction')
       const subject = { type: 'swap', id: newId('swap') } as const
-      const data = recorded({ ...intent, ...forged, subject, idempotency: null })
+      const data = { ...intent, ...forged, subject, idempotency: null }
       const metadata = { tenantId: 'acme', actor: 'test' }
       await forge(log, transactionAggregate, id, [{ type: 'SwapRequested', data }], { metadata })
       t.strictSame(await answer(id, await built(id, 2)), [['not_covered'], ['not_covered']])

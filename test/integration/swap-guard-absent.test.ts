@@ -2,7 +2,6 @@
 import t from 'tap'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import {
   deployGuard,
@@ -75,7 +74,7 @@ t.test('a forged swap through the guard that is not said to be hosted is not sig
     ...{ target: exchanges.swapRouter, spender: null, data: '0x12345678' },
   })
   const subject = { type: 'swap', id: newId('swap') } as const
-  const forged = recorded({ ...shared, subject, to: GUARD_ADDRESS, data: call.data, swap: exchange })
+  const forged = { ...shared, subject, to: GUARD_ADDRESS, data: call.data, swap: exchange }
   const id = newId('transaction')
   const log = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
   const event = { type: 'SwapRequested', data: forged } as OpeningEvent

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { formatAmount, parseAmount } from '../../src/core/money.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import { readStory } from '../../src/operator/explain/read-story.ts'
 import { tellStory } from '../../src/operator/explain/story.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -117,7 +116,7 @@ t.test(
     }
     const { to, data } = encodeRoute(route, { wallet: wallet.address, deadline: Date.parse(validUntil) / 1_000 })
     const { idempotency: _, ...shared } = intent
-    const forged = recorded({ ...shared, to, data, validUntil, subject: { type: 'swap', id: newId('swap') } as const })
+    const forged = { ...shared, to, data, validUntil, subject: { type: 'swap', id: newId('swap') } as const }
     const id = newId('transaction')
     await token.setFee(1_000)
     const before = await held()

@@ -5,7 +5,6 @@
 import t from 'tap'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import type { Intent } from '../../src/transactions/intent.ts'
@@ -63,7 +62,7 @@ t.test(
       const id = newId('transaction')
       const subject = { type: 'swap', id: newId('swap') } as const
       const intent = { ...shared, subject, ...changed }
-      await forge(thiefsLog, transactionAggregate, id, [{ type, data: recorded(intent) } as OpeningEvent], {
+      await forge(thiefsLog, transactionAggregate, id, [{ type, data: intent } as OpeningEvent], {
         metadata: ACME,
       })
       const said = () => service.lines.find((line) => line.transaction_id === id && line.level === 50 && line.reason)

@@ -75,7 +75,7 @@ export function createLogPort(ports: PortsOf): EventLog {
     ports.tell(laneWork(commit.decisions))
   }
   const load: EventLog['load'] = (aggregate, id) => call(`load ${id}`, () => fold(aggregate, id))
-  const readStream = <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
+  const readStream = <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E> }, id: string) =>
     call(`read ${id}`, () =>
       (store.streams.get(`${aggregate.category}-${id}`) ?? []).map((event, index) => ({
         ...upcast<E>(aggregate.schemas, event.type, event.schemaVersion, event.data),

@@ -36,7 +36,7 @@ export const TRANSFER: UnsignedTransaction = {
   chainId: requested.data.chainId,
   nonce: NONCE,
   to: requested.data.to,
-  value: BigInt(requested.data.amount),
+  value: requested.data.amount,
   data: '0x',
   gasLimit: 21_000n,
   // Not below what is recorded, also when a tag lowers it.

@@ -21,6 +21,7 @@ import type { Intent } from '../../src/transactions/intent.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { transferIntent } from './log.ts'
 import { PUBLIC_LOG, renderFrom, toLogged } from './public-log.ts'
+import { stored } from './stored.ts'
 
 const NOW = '2026-11-29T12:00:00.000Z'
 const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
@@ -72,14 +73,8 @@ export class VoucherWorld {
       const version = (this.versions.get(stream) ?? 0) + 1
       this.versions.set(stream, version)
       this.place += 1
-      const row = {
-        position: String(this.place),
-        transaction_id: String(this.place),
-        stream_id: stream,
-        stream_version: version,
-        type,
-        data,
-      }
+      const place = { position: String(this.place), transaction_id: String(this.place) }
+      const row = { ...place, stream_id: stream, stream_version: version, type, data: stored(data) }
       const metadata = { tenantId: 'acme', actor: 'test' }
       const rest = { schema_version: schema, metadata, recorded_at: new Date(NOW), hash: Buffer.alloc(32) }
       this.rows.push({ ...row, ...rest } as unknown as (typeof PUBLIC_LOG)[number])

@@ -9,7 +9,8 @@ import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { WHOLE_ROW } from '../../src/core/declaration.ts'
 import type { Event } from '../../src/core/messages.ts'
 import { STREAMS } from '../../src/declarations.ts'
-import { type Aggregate, changedColumns, upcast } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, upcast } from '../../src/event-log/aggregate.ts'
+import { changedColumns } from '../../src/event-log/table-rows.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Recorded = { readonly stream: string; readonly event: Event }
@@ -82,12 +83,15 @@ const VARIED: Readonly<Record<string, readonly string[]>> = {
 /** With times and other facts of its own, so that what an event changes is seen to change. */
 function varied(event: Event, step: number): Event {
   const time = new Date(Date.UTC(2027, 0, 1) + step * 60_000).toISOString()
-  const changed: Event = JSON.parse(JSON.stringify(event), (key, value) => {
-    if (VARIED[event.type]?.includes(key) && (value === null || typeof value !== 'object')) return String(step)
+  const changed = (value: unknown, key: string): unknown => {
+    if (Array.isArray(value)) return value.map((item) => changed(item, ''))
+    if (value !== null && typeof value === 'object')
+      return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, changed(member, name)]))
+    if (VARIED[event.type]?.includes(key)) return String(step)
     return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? time : value
-  })
-  if (event.type !== 'TransactionMined') return changed
-  return { ...changed, data: { ...(changed.data as Row), moved: String(step) } }
+  }
+  const data = changed(event.data, '') as Row
+  return { ...event, data: event.type === 'TransactionMined' ? { ...data, moved: BigInt(step) } : data }
 }
 
 /** Openings that a stream can have again. */

@@ -2,11 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { coversTransaction } from '../../src/transactions/covers.ts'
 import type { Intent } from '../../src/transactions/intent.ts'
-import { readIntent } from '../../src/transactions/read-events.ts'
 import {
   cancellation,
   cancelling,
@@ -36,7 +34,7 @@ const INTENT: fc.Arbitrary<Intent> = fc
     data: fc.option(fc.nat(80).chain(hex)),
   })
   .map(({ contract, ...fields }) => ({
-    ...readIntent(requested.data),
+    ...requested.data,
     ...fields,
     asset: { ...requested.data.asset, contract },
   }))
@@ -57,7 +55,7 @@ t.test(
   async (test) => {
     let covered = 0
     const property = fc.property(INTENT, fc.constantFrom(...HISTORIES), fc.gen(), (intent, history, gen) => {
-      const state = fold([{ type: 'TransferRequested', data: recorded(intent) }, ...history])
+      const state = fold([{ type: 'TransferRequested', data: intent }, ...history])
       const token = intent.data === null && intent.asset.contract !== null
       const call = {
         to: token ? (intent.asset.contract as string) : intent.to,

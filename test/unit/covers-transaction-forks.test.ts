@@ -33,7 +33,7 @@ function refusalOf(gasLimit: bigint, ...events: readonly TransactionEvent[]): st
 }
 
 t.test('a call that the service encodes may cost eight times what it reserved, and no call of a client', (t) => {
-  const reserved = { gasLimit: '120000', maxFeePerGas: '20000000000' }
+  const reserved = { gasLimit: 120_000n, maxFeePerGas: 20_000_000_000n }
   const mint = { ...requested, data: { ...requested.data, data: '0x12345678', reserved } } as TransactionEvent
   t.equal(refusalOf(960_000n, mint), null)
   t.match(refusalOf(960_001n, mint), /gas limit is far above/)

@@ -78,7 +78,7 @@ t.test('nothing else than the recorded call is covered', async (test) => {
 
 t.test('a token transfer is covered only with the recipient, contract and call data of its intent', async (test) => {
   const asset = { assetId: `eip155:1/erc20:${TOKEN}`, symbol: 'USDC', decimals: 6, contract: TOKEN }
-  const transfer: TransactionEvent = { ...requested, data: { ...requested.data, asset, amount: '5' } }
+  const transfer: TransactionEvent = { ...requested, data: { ...requested.data, asset, amount: 5n } }
   const data = encodeTransfer(to, 5n)
   const call = { to: TOKEN, value: 0n, data, gasLimit: 60_000n }
   given(transfer).when(call).covered(test)
@@ -229,14 +229,14 @@ t.test('a first signature costs at most twice the reserved fee and gas', async (
     .refused(test, /gas limit is far above/)
   const large: TransactionEvent = {
     ...requested,
-    data: { ...requested.data, reserved: { gasLimit: '300000', maxFeePerGas: '20000000000' } },
+    data: { ...requested.data, reserved: { gasLimit: 300_000n, maxFeePerGas: 20_000_000_000n } },
   }
   given(large).when({ gasLimit: 600_000n }).covered(test)
   given(large)
     .when({ gasLimit: 600_001n })
     .refused(test, /gas limit/)
   // What a fork lets a transaction have is not theirs to know: the bound is what was reserved.
-  const reserved = { gasLimit: '26000000', maxFeePerGas: '20000000000' }
+  const reserved = { gasLimit: 26_000_000n, maxFeePerGas: 20_000_000_000n }
   const wide = { ...large, data: { ...large.data, reserved } } as TransactionEvent
   given(wide).when({ gasLimit: 48_100_000n }).covered(test)
 })

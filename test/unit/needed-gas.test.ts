@@ -43,7 +43,7 @@ t.test(
 t.test('bytes that have enough, that are cancelled, or that nobody can judge, need nothing', async (t) => {
   const node = createForkNode('amsterdam')
   const neededGas = stage(node)
-  const raised = { ...replaced, data: { ...replaced.data, fees: { ...replaced.data.fees, gasLimit: '204600' } } }
+  const raised = { ...replaced, data: { ...replaced.data, fees: { ...replaced.data.fees, gasLimit: 204_600n } } }
   t.equal(await neededGas(requested, signed, raised as TransactionEvent), null, 'a few gas more are no reason')
   const cancelled = { ...replaced, data: { ...replaced.data, purpose: 'cancel' } }
   t.equal(await neededGas(requested, signed, cancellation, cancelled as TransactionEvent), null)

@@ -1,12 +1,12 @@
 /** Requests of the past are judged by what was known then. */
 import t from 'tap'
 import { PAST } from '../../src/compose/capabilities.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import type { DataEvent } from '../../src/event-log/read-tenant-data.ts'
 import { createPast, type PastStep } from '../../src/policies/past.ts'
 import { createWindows } from '../../src/policies/windows.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, CAROL, COLLECTION, ETH, KEY, NOON, openingData, USDC } from '../support/policies.ts'
+import { stored } from '../support/stored.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 const DAY_MS = 86_400_000
@@ -17,8 +17,7 @@ function event(streamId: string, type: string, data: unknown, actor = `apikey:${
   return { streamId, type, schemaVersion, data, actor, recordedAt: NOON }
 }
 
-const opening = (parts = {}, type = 'TransferRequested') =>
-  event('transaction-tx_1', type, recorded(openingData(parts)))
+const opening = (parts = {}, type = 'TransferRequested') => event('transaction-tx_1', type, stored(openingData(parts)))
 const past = (isAnyPrice = false) => createPast(OWNER, { source: PAST, chains: [], isAnyPrice })
 const request = (step: PastStep | null) => {
   if (step?.is !== 'request') throw new Error('it is no request')

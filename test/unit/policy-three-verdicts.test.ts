@@ -5,7 +5,6 @@ import t from 'tap'
 import { JUDGED_KINDS, PAST } from '../../src/compose/capabilities.ts'
 import { PolicyRefused } from '../../src/core/errors.ts'
 import type { JudgedParts } from '../../src/core/policy-limit.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import type { Opening } from '../../src/core/registry.ts'
 import type { DataEvent } from '../../src/event-log/read-tenant-data.ts'
 import { encodeMint } from '../../src/nft/contracts/encode-calls.ts'
@@ -48,6 +47,7 @@ import {
   WALLET,
 } from '../support/policies.ts'
 import { LISTS, rulesOf, wideLimitsOf } from '../support/policy-cases.ts'
+import { stored } from '../support/stored.ts'
 
 const ABI = new Interface([
   'function transfer(address to, uint256 amount)',
@@ -98,7 +98,7 @@ const contracts = fc.constantFrom(USDC.contract ?? '', USDT.contract ?? '', COLL
 function transaction(type: Opening, parts: Parameters<typeof openingData>[0]): Case {
   const data = openingData(parts)
   return {
-    ...{ name: type, stream: 'transaction-tx_1', type, data: recorded(data) as never, before: [] },
+    ...{ name: type, stream: 'transaction-tx_1', type, data: stored(data) as never, before: [] },
     accept: (judge, asking) => judge.transaction(type, data, asking),
     read: (facts) => judgedTransaction(JUDGED_KINDS, { type, data }, facts),
   }
@@ -252,7 +252,7 @@ async function accepted(one: Case, policy: CompiledPolicy): Promise<{ isAllowed:
 function backtested(one: Case, policy: CompiledPolicy, parts: JudgedParts): boolean {
   const past = createPast(OWNER, { source: PAST, chains: CHAINS, isAnyPrice: false })
   for (const earlier of [...HISTORY, ...one.before]) past.take(earlier)
-  const step = past.take(event(one.stream, one.type, { ...one.data, ...recorded(parts) }))
+  const step = past.take(event(one.stream, one.type, { ...one.data, ...stored(parts) }))
   if (step?.is !== 'request') throw new Error(`${one.name} is no request of the past`)
   return createBacktest(policy).request(step.id, step.judged) === 'allowed'
 }

@@ -14,7 +14,6 @@ import { outcomeOf } from '../../src/transactions/dependency.ts'
 import { gasLimitOf } from '../../src/transactions/examine-waiting.ts'
 import { type LanesOf, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
 import type { Lane } from '../../src/transactions/lanes.ts'
-import { readIntent } from '../../src/transactions/read-events.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -43,7 +42,7 @@ function fold(...events: readonly TransactionEvent[]): KnownTransaction {
 t.test('each opening makes a transaction of its type, with what it waits for and what it serves', async (t) => {
   for (const [opening, type] of Object.entries(TRANSACTION_TYPES) as [OpeningEvent['type'], string][]) {
     const { data: intent } = golden<OpeningEvent>(opening)
-    const command = { type: 'RequestTransaction', opening, intent: readIntent(intent) } as const
+    const command = { type: 'RequestTransaction', opening, intent: intent } as const
     const event = { type: opening, data: intent } as OpeningEvent
     given().when(command).expect(t, event)
     const { state } = given(event)
@@ -60,7 +59,7 @@ t.test('each opening makes a transaction of its type, with what it waits for and
     })
   }
   given(mint)
-    .when({ type: 'RequestTransaction', opening: 'MintRequested', intent: readIntent(mint.data) })
+    .when({ type: 'RequestTransaction', opening: 'MintRequested', intent: mint.data })
     .fails(t, 'invalid_transition')
 })
 
@@ -75,14 +74,14 @@ t.test('the row has the success of a call while its block is on the chain', asyn
 })
 
 t.test('a call goes to its contract with its data and value; its cancellation does nothing', async (t) => {
-  const valued = fold(golden<OpeningEvent>('MintRequested', { amount: '5' }))
+  const valued = fold(golden<OpeningEvent>('MintRequested', { amount: 5n }))
   const { to, data, from } = valued.intent
   t.strictSame(buildCall(valued.intent), { to, value: 5n, data })
   t.strictSame(buildCancellation(valued.intent), { to: from, value: 0n, data: '0x' })
   const native = nativeAsset('ethereum', 1).assetId
   t.strictSame([...holdsOf(valued)], [[native, 5n + 120_000n * 20_000_000_000n]])
   const token = { assetId: 'eip155:1/erc20:0x01', symbol: 'TST', decimals: 6, contract: '0x01' }
-  const outflows = [{ asset: token, amount: '7' }]
+  const outflows = [{ asset: token, amount: 7n }]
   const taking = { ...mint, data: { ...mint.data, outflows } }
   t.strictSame(
     [...holdsOf(fold(taking))],

@@ -5,7 +5,6 @@ import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { historyProblem } from '../../src/transactions/check-recorded.ts'
 import { type TransactionCommand, transactionDecider } from '../../src/transactions/decider.ts'
 import { outcomeOf } from '../../src/transactions/dependency.ts'
-import { readInclusion } from '../../src/transactions/read-events.ts'
 import { type KnownTransaction, statusOf } from '../../src/transactions/state.ts'
 import { givenOf } from '../support/given.ts'
 import {
@@ -27,7 +26,7 @@ const cancel: TransactionCommand = { type: 'RequestCancellation', now: NOW }
 const speedUp: TransactionCommand = { type: 'RequestSpeedUp', gasPriority: 'high', now: NOW }
 const includePayment: TransactionCommand = {
   type: 'RecordInclusion',
-  inclusion: { ...readInclusion(mined.data), blockHash: '0x2' },
+  inclusion: { ...mined.data, blockHash: '0x2' },
 }
 
 const { hash } = replaced.data

@@ -1,13 +1,15 @@
 /** Events are permanent: everything ever written is read in each of its versions, with the same meaning. */
 import t from 'tap'
-import { recorded } from '../../src/core/recorded.ts'
+import { canonicalData, canonicalJson } from '../../src/core/canonical-json.ts'
+import { upcast } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { keptLogs } from '../../src/transactions/observe-blocks.ts'
-import { readFees, readInclusion, readIntent, readQuote } from '../../src/transactions/read-events.ts'
+import { readInclusion, readIntent, readSigning } from '../../src/transactions/read-events.ts'
 import { givenOf } from '../support/given.ts'
 import { golden } from '../support/golden-transaction.ts'
+import { stored } from '../support/stored.ts'
 
 const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
 const signed = golden<Extract<TransactionEvent, { type: 'TransactionSigned' }>>('TransactionSigned')
@@ -16,6 +18,11 @@ const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('T
 const replaced = golden<Extract<TransactionEvent, { type: 'TransactionReplaced' }>>('TransactionReplaced')
 
 const given = givenOf(transactionDecider)
+
+const RESERVED = {
+  ...{ counter: 'one', unit: 'ETH', decimals: 18, bucket: '2026-11-21T12:00:00.000Z', windowSeconds: 3_600 },
+  ...{ limit: '9', amount: '7', kept: '0' },
+}
 
 t.test('every event of a transaction that was ever written is still read, in each of its versions', async (test) => {
   for (const [name, { version: newest }] of Object.entries(transactionAggregate.schemas)) {
@@ -32,40 +39,91 @@ t.test('a transfer that was recorded before there were calls reads as one withou
   test.strictSame(golden('TransferRequested', 1).data, golden('TransferRequested', 2).data)
 })
 
-t.test('amounts are bigint in the state, and recorded with the same digits', async (test) => {
-  const max = (2n ** 256n - 1n).toString()
-  const intents = [requested.data, { ...requested.data, amount: max }, { ...requested.data, quote: null }]
-  for (const data of intents) test.strictSame(recorded(readIntent(data)), data)
-  test.match(readIntent({ ...requested.data, amount: max }), { amount: 2n ** 256n - 1n })
+t.test('amounts are bigint in events and states, and stored with the same digits', async (test) => {
+  const max = 2n ** 256n - 1n
+  const reservation = { ...RESERVED, limit: max, amount: 7n, kept: 0n }
+  const { asset } = requested.data
+  const more = { outflows: [{ asset, amount: max }], reservations: [reservation] }
+  const intents = [requested.data, { ...requested.data, amount: max, ...more }, { ...requested.data, quote: null }]
+  for (const data of intents) test.strictSame(readIntent(stored(data)), data)
+  const { amount, reservations } = stored({ ...requested.data, amount: max, ...more })
+  test.equal(amount, `${max}`)
+  test.strictSame(reservations, [{ ...RESERVED, limit: `${max}`, amount: '7', kept: '0' }])
   for (const { data } of [signed, replaced]) {
-    test.strictSame(recorded(readFees(data.fees)), data.fees)
-    test.strictSame(recorded(readQuote(data.quote)), data.quote)
+    test.equal(typeof data.fees.gasLimit, 'bigint')
+    test.strictSame(readSigning(stored(data)), data)
   }
-  for (const data of [mined.data, { ...mined.data, moved: null }, { ...mined.data, moved: '5' }]) {
-    test.strictSame(recorded(readInclusion(data)), data)
+  for (const data of [mined.data, { ...mined.data, moved: null }, { ...mined.data, moved: 5n }]) {
+    test.strictSame(readInclusion(stored(data)), data)
   }
   const { state } = given(requested, signed, mined)
-  test.match(state, {
-    intent: { amount: BigInt(requested.data.amount) },
-    inclusion: { gasUsed: BigInt(mined.data.gasUsed) },
-  })
+  const { gasUsed } = mined.data
+  test.match(state, { intent: { amount: requested.data.amount }, inclusion: { gasUsed } })
+})
+
+const OTHER_DIGITS = [
+  '',
+  '-1',
+  '+1',
+  '01',
+  '00',
+  ' 1',
+  '1 ',
+  '1\n',
+  '1.0',
+  '1e3',
+  '0x10',
+  '0b1',
+  '1_000',
+  '1n',
+  '١',
+  'NaN',
+]
+
+t.test('an amount that no append writes is not read, whatever BigInt makes of it', async (test) => {
+  const data = { ...stored(requested.data), reservations: [RESERVED] }
+  const fees = stored(signed.data.fees)
+  for (const bad of [...OTHER_DIGITS, 1, -1, 0, 1n, true, null, undefined, ['1'], { toString: () => '1' }] as never[]) {
+    for (const forged of [
+      { ...data, amount: bad },
+      { ...data, reserved: { ...data.reserved, gasLimit: bad } },
+      { ...data, reserved: { ...data.reserved, newAccountGas: bad ?? '' } },
+      { ...data, quote: { ...data.quote, baseFeePerGas: bad } as never },
+      { ...data, outflows: [{ asset: data.asset, amount: bad }] },
+      ...['limit', 'amount', 'kept'].map((name) => ({
+        ...data,
+        reservations: [{ ...RESERVED, [name]: bad }] as never,
+      })),
+    ])
+      test.throws(() => upcast(transactionAggregate.schemas, 'TransferRequested', 3, forged), TypeError)
+    for (const name of ['gasLimit', 'maxFeePerGas', 'maxPriorityFeePerGas'])
+      test.throws(() => readSigning({ ...stored(signed.data), fees: { ...fees, [name]: bad } }), TypeError)
+    for (const name of ['gasUsed', 'effectiveGasPrice'])
+      test.throws(() => readInclusion({ ...stored(mined.data), [name]: bad }), TypeError)
+    if (bad !== null && bad !== undefined)
+      test.throws(() => readInclusion({ ...stored(mined.data), moved: bad }), TypeError)
+  }
+  for (const digits of ['0', '1', '10', `${2n ** 256n}`])
+    test.equal(readIntent({ ...data, amount: digits }).amount, BigInt(digits))
+})
+
+t.test('an amount below 0 is not written: it could not be read', async (test) => {
+  test.throws(() => stored({ ...requested.data, amount: -1n }), TypeError)
+  test.throws(() => canonicalJson({ amount: 1n }), TypeError, 'only event data has amounts')
 })
 
 t.test('event data keeps every key of a value, also one that names its prototype', async (test) => {
   const value = { args: [{ name: 1n }, null], ...JSON.parse('{"__proto__": {"admin": true}}') }
-  const data = recorded(value)
-  test.equal(JSON.stringify(data), '{"args":[{"name":"1"},null],"__proto__":{"admin":true}}')
-  test.equal(Object.getPrototypeOf(data), Object.prototype)
-  test.equal(data.admin, undefined)
+  test.equal(canonicalData(value), '{"__proto__":{"admin":true},"args":[{"name":"1"},null]}')
 })
 
 t.test('the basis of fees is recorded with them, and is unknown in older events', async (test) => {
   const quote = { baseFeePerGas: 7n, maxFeePerGas: 20n, maxPriorityFeePerGas: 6n }
-  const bytes = { ...signed.data, fees: readFees(signed.data.fees) }
+  const bytes = signed.data
   const signing = { type: 'RecordSignature', signed: bytes, quote } as const
   given(requested)
     .when(signing)
-    .expect(test, { type: 'TransactionSigned', data: { ...signed.data, quote: recorded(quote) } })
+    .expect(test, { type: 'TransactionSigned', data: { ...signed.data, quote: quote } })
   const replacing = {
     type: 'RecordReplacement',
     signed: { ...bytes, hash: '0x2' },
@@ -77,7 +135,7 @@ t.test('the basis of fees is recorded with them, and is unknown in older events'
     hash: '0x2',
     purpose: 'bump',
     replacedHash: signed.data.hash,
-    quote: recorded(quote),
+    quote: quote,
   }
   given(requested, signed).when(replacing).expect(test, { type: 'TransactionReplaced', data: replacement })
   const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]

@@ -4,7 +4,6 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { createGasBudget } from '../../src/transactions/gas-budget.ts'
-import { readIntent } from '../../src/transactions/read-events.ts'
 import { replacementLimit } from '../../src/transactions/replacement-limit.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
 import { givenOf } from '../support/given.ts'
@@ -14,7 +13,7 @@ const NOW = '2026-11-21T12:00:00.000Z'
 const given = givenOf(transactionDecider)
 
 t.test('a transaction reported as confirmed can no longer be cancelled, on any branch', async (test) => {
-  const offer = { gasLimit: '21000', maxFeePerGas: '23000000000', maxPriorityFeePerGas: '2300000000' }
+  const offer = { gasLimit: 21_000n, maxFeePerGas: 23_000_000_000n, maxPriorityFeePerGas: 2_300_000_000n }
   const dearer: TransactionEvent = {
     ...replaced,
     data: { ...replaced.data, hash: '0xc', purpose: 'cancel', fees: offer },
@@ -54,7 +53,7 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
   test.strictSame([fits(requested), fits(filler)], [[true], [true]])
   const { state } = given(requested)
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
-  const { reserved: hold, amount } = readIntent(requested.data)
+  const { reserved: hold, amount } = requested.data
   const reserved = hold.gasLimit * hold.maxFeePerGas
   const budget = createGasBudget(1_000n)
   const payment = { value: amount }
@@ -67,7 +66,7 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
 })
 
 t.test('what a cancellation lacks is counted with the gas that it needs by the rules of the chain', async (test) => {
-  const small = { ...requested, data: { ...requested.data, amount: '1' } } as TransactionEvent
+  const small = { ...requested, data: { ...requested.data, amount: 1n } } as TransactionEvent
   const { state } = given(small, signed, cancellation)
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   const limits = { capWei: 10n ** 12n, spareWei: 0n }

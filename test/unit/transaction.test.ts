@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
-import { recorded } from '../../src/core/recorded.ts'
 import { decideOn, type Loaded } from '../../src/event-log/aggregate.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
@@ -15,7 +14,6 @@ import {
 } from '../../src/transactions/decider.ts'
 import type { Inclusion, SignedBytes } from '../../src/transactions/events.ts'
 import { chooseFees } from '../../src/transactions/examine-waiting.ts'
-import { readFees, readInclusion, readIntent } from '../../src/transactions/read-events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { givenOf } from '../support/given.ts'
 import {
@@ -39,14 +37,14 @@ const failed = golden('TransactionFailed')
 
 const given = givenOf(transactionDecider)
 
-const bytes: SignedBytes = { ...signed.data, fees: readFees(signed.data.fees) }
-const dearer: SignedBytes = { ...replaced.data, fees: readFees(replaced.data.fees) }
-const intent = readIntent(requested.data)
+const bytes: SignedBytes = signed.data
+const dearer: SignedBytes = replaced.data
+const intent = requested.data
 const recordSignature: TransactionCommand = { type: 'RecordSignature', signed: bytes }
 const recordSubmission: TransactionCommand = { type: 'RecordSubmission', hash: bytes.hash, now: NOW }
 const include = (overrides: Partial<Inclusion> = {}): TransactionCommand => ({
   type: 'RecordInclusion',
-  inclusion: { ...readInclusion(mined.data), ...overrides },
+  inclusion: { ...mined.data, ...overrides },
 })
 const settle: TransactionCommand = { type: 'Settle', confirmations: 32, revertReason: 'why', now: NOW }
 const cancel: TransactionCommand = { type: 'RequestCancellation', now: NOW }
@@ -215,7 +213,7 @@ t.test('the amount and the highest gas cost are reserved until the transaction i
   const token = tokenAsset(1, '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'USDC', 6)
   const ofToken: TransactionEvent = {
     ...requested,
-    data: recorded({ ...intent, asset: token, amount: 5n }),
+    data: { ...intent, asset: token, amount: 5n },
   }
   test.same(
     [...holdsOf(fold([ofToken]))],

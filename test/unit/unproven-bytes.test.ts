@@ -21,11 +21,7 @@ const EXACT = tagged(fold([opening]), TRANSFER)
 function bytesOf(transaction: UnsignedTransaction, by = key) {
   const { hash, rawTransaction } = signEip1559(transaction, (digest) => by.sign(digest))
   const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  const fees = {
-    gasLimit: `${gasLimit}`,
-    maxFeePerGas: `${maxFeePerGas}`,
-    maxPriorityFeePerGas: `${maxPriorityFeePerGas}`,
-  }
+  const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
   return { nonce, hash, rawTransaction, fees }
 }
 
@@ -48,9 +44,9 @@ t.test('bytes with another nonce, fee, gas, call, chain, signer or hash prove no
   for (const change of [
     { nonce: 5_000 },
     { nonce: -1 },
-    { fees: { ...fees, maxFeePerGas: '4500000000000' } },
-    { fees: { ...fees, gasLimit: '42000' } },
-    { fees: { ...fees, maxPriorityFeePerGas: '999999999999999' } },
+    { fees: { ...fees, maxFeePerGas: 4_500_000_000_000n } },
+    { fees: { ...fees, gasLimit: 42_000n } },
+    { fees: { ...fees, maxPriorityFeePerGas: 999_999_999_999_999n } },
     { hash: `0x${'ab'.repeat(32)}` },
     { rawTransaction: '0x02f8' },
     { rawTransaction: '0x' },

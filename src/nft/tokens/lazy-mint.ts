@@ -2,7 +2,6 @@
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import { policyLimitOf, type Reserving } from '../../core/policy-limit.ts'
-import { recorded } from '../../core/recorded.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { decideNew } from '../../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../../event-log/append.ts'
@@ -54,7 +53,7 @@ export async function recordLazyMint(
   const judged = await judge.voucher(asked, { actor, accepting: metadata })
   const voucher = {
     ...place,
-    ...recorded(judged),
+    ...judged,
     validUntil: validUntil === null ? null : wholeSecond(validUntil),
     requestedAt,
   }

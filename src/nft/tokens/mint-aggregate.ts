@@ -2,6 +2,7 @@
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
 import { reservedSpends } from '../../transactions/limits.ts'
+import { readReserving } from '../../transactions/read-events.ts'
 import { contentRows } from '../metadata/content.ts'
 import { type MintCommand, mintDecider } from './mint-decider.ts'
 import type { Mint, MintEvent } from './mint-events.ts'
@@ -15,7 +16,7 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent, Tables>
   whenSetAside: 'hold',
   schemas: {
     MintRecorded: { version: 1, upcasters: [] },
-    VoucherRequested: { version: 1, upcasters: [] },
+    VoucherRequested: { version: 1, upcasters: [], read: readReserving },
     VoucherSigned: { version: 1, upcasters: [] },
     VoucherRedemptionRequested: { version: 1, upcasters: [] },
     VoucherRevocationRecorded: { version: 1, upcasters: [] },

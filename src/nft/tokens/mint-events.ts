@@ -4,7 +4,6 @@
  */
 import type { Event } from '../../core/messages.ts'
 import type { PolicyPart } from '../../core/policy-part.ts'
-import type { Recorded } from '../../core/recorded.ts'
 import type { Reservation } from '../../core/spend-limits.ts'
 
 export const MINTING_TYPES = ['DIRECT', 'LAZY', 'BATCH'] as const
@@ -51,7 +50,7 @@ export type VoucherTerms = {
   /** The policy that judged it; missing where none was in force, and in older events. */
   readonly policy?: PolicyPart
   /** What it counts towards limits of the policy, whatever becomes of it: a voucher can be redeemed at any time. */
-  readonly reservations?: Recorded<readonly Reservation[]>
+  readonly reservations?: readonly Reservation[]
   readonly requestedAt: string
 }
 

@@ -14,7 +14,6 @@ import type { Signer } from '../../keys/signer.ts'
 import type { CheckRequests } from '../../policies/check-requests.ts'
 import { problemOf, recordedRequest } from '../../policies/recorded-problem.ts'
 import { judgedVoucher } from '../../policies/signature-intents.ts'
-import { readReservation } from '../../transactions/read-events.ts'
 import type { SigningWallet, SigningWalletOf } from '../../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../../wallets/wallet-facts.ts'
 import { voucherTypedData } from '../contracts/voucher.ts'
@@ -37,7 +36,7 @@ export function voucherProblem(check: CheckRequests): VoucherProblem {
     const place = { tenantId, environment, walletId, requestedAt }
     return problemOf(check, {
       ...recordedRequest({ id, ...opened }, { ...place, policy }),
-      reservations: voucher.reservations?.map(readReservation),
+      reservations: voucher.reservations,
       judge: (facts) => judgedVoucher({ ...place, network, chainId, contract, recipient }, facts),
     })
   }

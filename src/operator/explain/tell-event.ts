@@ -11,7 +11,6 @@ import type {
 } from '../../transactions/events.ts'
 import type { Fees, Intent } from '../../transactions/intent.ts'
 import { explainParts, shownFailure } from '../../transactions/parts.ts'
-import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -38,8 +37,8 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
         text: `signed with nonce ${nonce}${claimed ? CLAIMED : recovered ? FOUND_AGAIN : ''}`,
         details: [
           recorded('hash', hash),
-          ...offer(facts, readFees(fees)),
-          recorded('fee quote', describeQuote(readQuote(quote))),
+          ...offer(facts, fees),
+          recorded('fee quote', describeQuote(quote)),
           signedBy(facts),
         ],
       }
@@ -51,8 +50,8 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
         details: [
           recorded('hash', `${hash} (${purpose})`),
           recorded('replaces', replacedHash),
-          ...offer(facts, readFees(fees)),
-          recorded('fee quote', describeQuote(readQuote(quote))),
+          ...offer(facts, fees),
+          recorded('fee quote', describeQuote(quote)),
           signedBy(facts),
         ],
       }
@@ -65,7 +64,7 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
         details: [recorded('hash', named(facts, event.data.hash, index))],
       }
     case 'TransactionMined':
-      return tellMined(readInclusion(event.data), facts, index)
+      return tellMined(event.data, facts, index)
     case 'TransactionReorged': {
       return {
         text: `reorg: its block ${event.data.blockNumber} is no longer in the chain. The same bytes will be sent again`,
