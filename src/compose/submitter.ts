@@ -8,7 +8,7 @@ import { createNeededGas, lackGas } from '../transactions/gas-budget.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
 import { type SubmitContext, submitLane } from '../transactions/submit-lane.ts'
-import { handleSending, KINDS, RELAYED } from './capabilities.ts'
+import { handleSending, KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { workOnLanes } from './lanes.ts'
 import { createLeftBytes } from './left-bytes.ts'
@@ -33,14 +33,15 @@ export async function startSubmitter(kernel: Kernel): Promise<Work> {
     kinds: KINDS,
     lanes: createLaneReads(pool),
     lackGas: lackGasOn(kernel),
-    onLeft(chainId: number, transactionId: string) {
-      if (RELAYED === null)
+    onLeft(...[chainId, transactionId, type]: Parameters<SubmitContext['onLeft']>) {
+      const relayed = KINDS.get(type)?.relays
+      if (relayed === undefined)
         return logger.warn(
           { transaction_id: transactionId },
           'no capability says who may see the bytes of a transaction',
         )
       const { settings } = chainOf(chainId)
-      const { noun, setting: name } = RELAYED
+      const { noun, setting: name } = relayed
       const setting = `${settingPrefix(settings)}${name}`
       left.add({ name: chainName(settings), noun, setting }, transactionId)
       logger.warn(

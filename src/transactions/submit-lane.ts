@@ -29,8 +29,8 @@ export type SubmitContext = Pick<Context, 'log'> & {
   readonly kinds: RulesOfKinds
   /** Of these, those that a fork has left with too little gas. */
   readonly lackGas: (chainId: number, transactions: readonly KnownTransaction[]) => Promise<readonly boolean[]>
-  /** Called for bytes whose request recorded relays of which this process has none: it sends them to nobody. */
-  readonly onLeft: (chainId: number, transactionId: string) => void
+  /** Called for bytes that are sent to nobody: this process has none of the recorded relays, or no rules for the type. */
+  readonly onLeft: (chainId: number, transactionId: string, type: KnownTransaction['type']) => void
 }
 
 /** One pass over a lane: sends everything that waits to be sent, and is not too young to be sent again. */
@@ -87,7 +87,7 @@ async function submitNext(
     ...poor.map((item): Sent => ({ ...item, outcome: 'wait' })),
     ...wanted.map((item, index) => {
       const answer = answers[index] ?? UNANSWERED
-      report(ctx, lane, item.loaded.id, answer)
+      report(ctx, lane, item, answer)
       return { ...item, outcome: interpret(item, answer, now) }
     }),
   ]
@@ -168,10 +168,10 @@ function olderVersions({ state, attempt }: Unsent): readonly Attempt[] {
 function report(
   { logger, onLeft }: SubmitContext,
   lane: Lane,
-  transactionId: string,
+  { loaded: { id: transactionId }, state }: Unsent,
   { outcome, message, relays }: Answer,
 ): void {
-  if (outcome === 'left') onLeft(lane.chainId, transactionId)
+  if (outcome === 'left') onLeft(lane.chainId, transactionId, state.type)
   else if (relays.length === 0 && outcome !== 'accepted') tellRefused(logger, { transactionId, outcome, message })
   for (const { host: relay, ...said } of relays)
     if (said.outcome !== 'accepted') tellRefused(logger, { transactionId, relay, ...said })
