@@ -42,6 +42,7 @@ export const nft: Capability = {
     const { publishedNftTransfers } = await import('./transfers/published.ts')
     return [...publishedCollections, ...publishedMints, ...publishedNftTransfers]
   },
+  forOperators: () => import('./for-operators.ts'),
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   past: {
     standing: {

@@ -184,6 +184,7 @@ export const nft = {
       labels: ['outcome'],
     },
   },
+  findings: [{ place: 70, kinds: { metadata_unpinned: 'metadata is not on IPFS' } }],
   tags: {
     NFT: { description: 'Create collections, mint tokens and transfer them.', place: 60 },
   },
