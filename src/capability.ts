@@ -13,7 +13,7 @@ import type { Event } from './core/messages.ts'
 import type { CountedQuota, IdPrefix, QueueName, Scope, SubjectType, TaskName } from './core/registry.ts'
 import type { ALL_SCOPES } from './core/scopes.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
-import { type AnyAggregate, anyAggregate, type CheckedModel } from './event-log/fold.ts'
+import { type AfterImport, type AnyAggregate, anyAggregate, type CheckedModel } from './event-log/fold.ts'
 import type { Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
 import type { View } from './http/view.ts'
@@ -250,6 +250,7 @@ export interface Capability {
   readonly aggregates?: readonly AnyAggregate[]
   /** Read models that money depends on: `audit verify` compares them with the log. */
   readonly verified?: readonly CheckedModel[]
+  readonly afterImport?: AfterImport
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   readonly gauges?: readonly Gauge[]

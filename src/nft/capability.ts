@@ -60,6 +60,9 @@ export const nft: Capability = {
   },
   work: [voucherWork],
   covers: { voucher: coverVoucher },
+  // The IPFS node of this installation has not been asked for these contents yet.
+  afterImport: (nameOf) =>
+    `INSERT INTO ${nameOf('nft_pins')} (cid, due_at) SELECT cid, now() FROM ${nameOf('nft_metadata')} ON CONFLICT DO NOTHING`,
   tasks: [repinTask],
   usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [
