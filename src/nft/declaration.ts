@@ -128,6 +128,7 @@ export const nft = {
       events: { TokensMoved: ['follower'], OwnershipReorged: ['follower'] } satisfies EventWriters<OwnershipEvent>,
     },
   },
+  signs: ['voucher'],
   // A voucher waits for its signature.
   queues: { voucher: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
   tasks: ['pins'],
