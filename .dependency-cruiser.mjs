@@ -31,7 +31,7 @@ export const USES = {
   follower: ['transactions'],
   'key-rotation': ['wallets'],
   'mpc-wallets': ['transactions', 'wallets'],
-  nft: ['policies', 'transactions', 'wallets'],
+  nft: ['operator', 'policies', 'transactions', 'wallets'],
   operator: ['transactions', 'wallets'],
   policies: ['transactions'],
   quotas: [],

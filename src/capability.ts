@@ -10,10 +10,10 @@ import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import type { Clock } from './core/ids.ts'
 import type { Event } from './core/messages.ts'
-import type { CountedQuota, IdPrefix, QueueName, Scope, SubjectType, TaskName } from './core/registry.ts'
+import type { CountedQuota, IdPrefix, QueueName, Scope, SignedKind, SubjectType, TaskName } from './core/registry.ts'
 import type { ALL_SCOPES } from './core/scopes.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
-import { type AnyAggregate, anyAggregate, type CheckedModel } from './event-log/fold.ts'
+import { type AfterImport, type AnyAggregate, anyAggregate, type CheckedModel } from './event-log/fold.ts'
 import type { Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
 import type { View } from './http/view.ts'
@@ -250,13 +250,14 @@ export interface Capability {
   readonly aggregates?: readonly AnyAggregate[]
   /** Read models that money depends on: `audit verify` compares them with the log. */
   readonly verified?: readonly CheckedModel[]
+  readonly afterImport?: AfterImport
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   readonly gauges?: readonly Gauge[]
   readonly work?: readonly Work[]
   readonly jobs?: readonly JobHandling[]
   /** By the kind of what parties of joint keys are asked to sign. A kind without one is not signed. */
-  readonly covers?: Readonly<Record<string, Covers>>
+  readonly covers?: Readonly<Partial<Record<SignedKind, Covers>>>
   readonly tasks?: readonly RepeatedTask[]
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>

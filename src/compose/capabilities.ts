@@ -62,7 +62,11 @@ export const CAPABILITIES: readonly Capability[] = Object.values(CAPABILITIES_BY
 /** Every aggregate whose streams the log contains: a replay of the log needs them all. */
 export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggregates)
 
-export const LOG_CONTENTS: LogContents = { aggregates: ALL_AGGREGATES, readModels: READ_MODELS }
+export const LOG_CONTENTS: LogContents = {
+  aggregates: ALL_AGGREGATES,
+  readModels: READ_MODELS,
+  afterImport: CAPABILITIES.flatMap(({ afterImport = [] }) => afterImport),
+}
 
 /** The event types that this version of Bursar reads. */
 export const KNOWN_EVENTS = knownEvents(ALL_AGGREGATES)

@@ -125,7 +125,6 @@ function operatorPorts(kernel: Kernel, findings: readonly FindingSource[]): Oper
     readDatabase: () => readDatabaseFacts(pool),
     findUnsound: () => findUnsound(pool, checkRecorded),
     findings,
-    hasIpfs: config.ipfs !== null,
     parties,
     config,
   }

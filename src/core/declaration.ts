@@ -173,6 +173,8 @@ export type Declaration = {
   /** Resources that a transaction can belong to, for looking it up. */
   readonly subjects?: readonly string[]
   readonly queues?: Readonly<Record<string, QueueDeclaration>>
+  /** Kinds of its resources that need a signature. Parties of joint keys sign one only if its `covers` knows it. */
+  readonly signs?: readonly string[]
   /** Tasks that one dispatcher repeats, while it holds the lease of this name. */
   readonly tasks?: readonly string[]
   /** The error codes that it raises, and those that others raise about its resources. */

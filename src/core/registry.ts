@@ -28,7 +28,7 @@ type AppendedIn<D> = D extends { readonly tables: infer T }
   : never
 type OpeningIn<D> = D extends { readonly openings: infer O } ? O[keyof O] : never
 type IdPrefixIn<D> = D extends { readonly ids: infer Ids } ? Ids[keyof Ids] : never
-type TextIn<D, Part extends 'subjects' | 'tasks'> = D extends {
+type TextIn<D, Part extends 'signs' | 'subjects' | 'tasks'> = D extends {
   readonly [P in Part]: readonly (infer T)[]
 }
   ? T
@@ -64,6 +64,8 @@ export type Opening = KeyIn<AnyDeclared, 'openings'>
 export type TransactionType = OpeningIn<AnyDeclared>['type']
 export type SubjectType = TextIn<AnyDeclared, 'subjects'>
 export type TaskName = TextIn<AnyDeclared, 'tasks'>
+/** Kinds of what signers are asked to sign. */
+export type SignedKind = TextIn<AnyDeclared, 'signs'>
 export type Table = KeyIn<AnyDeclared, 'tables'>
 export type ReadModel = ReadModelIn<AnyDeclared>
 /** Tables beside the log of which an append writes whole rows. */

@@ -6,7 +6,7 @@
 import type { ReadModelKind } from '../core/declaration.ts'
 import { mapValues } from '../core/map-values.ts'
 import type { Event } from '../core/messages.ts'
-import type { ReadModel } from '../core/registry.ts'
+import type { ReadModel, Table } from '../core/registry.ts'
 import type { Aggregate, AnySchemas, ReadModelChanges } from './aggregate.ts'
 import { placeOf } from './chain-check.ts'
 import { readNext, startOf } from './read-next.ts'
@@ -17,7 +17,11 @@ import { NOTHING_SET_ASIDE, type SetAside } from './set-aside.ts'
 export type LogContents = {
   readonly aggregates: readonly AnyAggregate[]
   readonly readModels: Readonly<Record<ReadModel, ReadModelKind>>
+  readonly afterImport: readonly AfterImport[]
 }
+
+/** A statement about a table that does not follow from the log, once an import has built the read models. */
+export type AfterImport = (nameOf: (table: Table) => string) => string
 
 /** The event types that a program reads, by category of streams, each with its newest schema version. */
 export type KnownEvents = ReadonlyMap<string, Readonly<Record<string, number>>>

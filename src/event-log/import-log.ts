@@ -232,9 +232,6 @@ async function buildReadModels(
     rows[table] = rowCount ?? 0
     await writer.query(`ANALYZE ${nameIn(live, table)}`)
   }
-  // The IPFS node of this installation has not been asked for these contents yet.
-  await writer.query(
-    `INSERT INTO ${nameIn(live, 'nft_pins')} (cid, due_at) SELECT cid, now() FROM ${nameIn(live, 'nft_metadata')} ON CONFLICT DO NOTHING`,
-  )
+  for (const statement of contents.afterImport) await writer.query(statement((table) => nameIn(live, table)))
   return { streams, rows }
 }

@@ -4,6 +4,7 @@
  */
 
 import { Unavailable } from '../core/errors.ts'
+import type { SignedKind } from '../core/registry.ts'
 
 /** Identifies an existing key. It is recorded in events, so its shape must never change. */
 export type KeyRef =
@@ -36,7 +37,7 @@ export type UnsignedTransaction = {
  * The resource of the log that needs a signature. The holder of a whole key trusts the caller; parties that hold shares
  * look it up in the log and refuse what it does not cover.
  */
-export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'; readonly id: string }
+export type IntentRef = { readonly kind: SignedKind; readonly id: string }
 
 /**
  * A party has helped to sign this transaction with another nonce before, and that was not recorded: only that nonce can

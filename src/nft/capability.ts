@@ -42,6 +42,7 @@ export const nft: Capability = {
     const { publishedNftTransfers } = await import('./transfers/published.ts')
     return [...publishedCollections, ...publishedMints, ...publishedNftTransfers]
   },
+  forOperators: () => import('./for-operators.ts'),
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   past: {
     standing: {
@@ -59,6 +60,9 @@ export const nft: Capability = {
   },
   work: [voucherWork],
   covers: { voucher: coverVoucher },
+  // The IPFS node of this installation has not been asked for these contents yet.
+  afterImport: (nameOf) =>
+    `INSERT INTO ${nameOf('nft_pins')} (cid, due_at) SELECT cid, now() FROM ${nameOf('nft_metadata')} ON CONFLICT DO NOTHING`,
   tasks: [repinTask],
   usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [

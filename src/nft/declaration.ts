@@ -128,6 +128,7 @@ export const nft = {
       events: { TokensMoved: ['follower'], OwnershipReorged: ['follower'] } satisfies EventWriters<OwnershipEvent>,
     },
   },
+  signs: ['voucher'],
   // A voucher waits for its signature.
   queues: { voucher: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
   tasks: ['pins'],
@@ -184,6 +185,7 @@ export const nft = {
       labels: ['outcome'],
     },
   },
+  findings: [{ place: 70, kinds: { metadata_unpinned: 'metadata is not on IPFS' } }],
   tags: {
     NFT: { description: 'Create collections, mint tokens and transfer them.', place: 60 },
   },

@@ -64,12 +64,6 @@ export const operator = {
       },
     },
     {
-      place: 70,
-      kinds: {
-        metadata_unpinned: 'metadata is not on IPFS',
-      },
-    },
-    {
       place: 80,
       kinds: {
         token_unreadable: 'the contract of a token cannot be read, so its balances are not updated',

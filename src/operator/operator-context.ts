@@ -29,7 +29,6 @@ export type OperatorContext = Pick<Context, 'pool' | 'clock' | 'config'> & {
   readonly readDatabase: () => Promise<DatabaseFacts>
   /** What capabilities let `stuck` find. */
   readonly findings: readonly FindingSource[]
-  readonly hasIpfs: boolean
   /** Parties of the joint keys; empty without mpc wallets. */
   readonly parties: readonly number[]
 }

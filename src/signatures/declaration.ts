@@ -28,6 +28,7 @@ export const signatures = {
       } satisfies EventWriters<SignatureEvent>,
     },
   },
+  signs: ['signature'],
   // A message or typed data waits for its signature.
   queues: { signature: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
   errors: {

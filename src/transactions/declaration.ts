@@ -141,6 +141,7 @@ export const transactions = {
     // Of the installation, without a tenant's data.
     tagkey: { rows: {}, readScope: '*', events: { TagKeyAdopted: ['signer'] } satisfies EventWriters<TagKeyAdopted> },
   },
+  signs: ['transaction'],
   queues: {
     // Partitions of lanes with requests to sign. Tenants take turns in the process that has them.
     lane: { limits: LANE_LIMITS, mpcLimits: LANE_LIMITS },

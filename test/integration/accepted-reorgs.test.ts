@@ -57,7 +57,6 @@ async function stuckOn({ pool, settings }: FollowedChain) {
   const sources = {
     pool,
     sources: [],
-    hasIpfs: false,
   }
   await pool.query("UPDATE chain_stalls SET since = now() - interval '1 minute'")
   const facts = await readServiceFacts(sources, new Map(), new Date())

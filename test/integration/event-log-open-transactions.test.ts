@@ -132,7 +132,7 @@ t.test('operators and the API see the session, whatever the process roles may se
   const operator = new pg.Pool({ connectionString: service.urlAs('operator'), max: 2 })
   t.teardown(() => operator.end())
   const mine = { pid, database: 'warehouse', user: 'bursar', application: 'nightly', state: 'idle in transaction' }
-  const ctx = { pool: operator, sources: [], hasIpfs: false }
+  const ctx = { pool: operator, sources: [] }
   const { openTransactions } = await readServiceFacts(ctx, new Map(), new Date())
   const [found] = openFor(openTransactions, 0).filter((one) => one.pid === pid)
   t.match(found, { ...mine, query: /^SELECT pg_backend_pid\(\).*'a secret'/ })

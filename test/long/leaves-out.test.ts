@@ -34,7 +34,7 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
     routes: /\/swap(\/|$)/,
   },
   nft: {
-    namedBy: ['src/compose/operator.ts'],
+    namedBy: [],
     program: ['src/sandbox/added/nft.ts'],
     routes: /\/nfts?(\/|$)/,
   },

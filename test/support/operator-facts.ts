@@ -3,6 +3,7 @@
 import { judgeAuditors } from '../../src/audit/for-operators.ts'
 import { PROCESS_LIST } from '../../src/core/processes.ts'
 import type { DatabaseFacts } from '../../src/event-log/database-facts.ts'
+import { metadataFacts, findings as ofNfts } from '../../src/nft/for-operators.ts'
 import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
@@ -68,12 +69,16 @@ export const SERVICE: ServiceFacts = {
   unreadTokens: [],
   accusedKeys: [],
   waiting: [{ name: 'wallets', ids: [] }],
-  unpinned: null,
   unsettled: [],
 }
 
 /** Every setting is durable, and processes use the database. */
 export const DATABASE: DatabaseFacts = { user: 'bursar', owns: false, refusal: null, weak: [] }
+/** What is told of metadata. */
+export const toldOfMetadata = (unpinned: Parameters<typeof metadataFacts>[0]) => ({
+  place: ofNfts[0]?.place ?? 0,
+  ...metadataFacts(unpinned),
+})
 /** What is told of webhooks. */
 export function told(now: WebhooksNow) {
   return { place: findings[0]?.place ?? 0, ...webhookFacts(now) }

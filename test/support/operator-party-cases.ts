@@ -1,7 +1,7 @@
 /** The cases of findings about mpc parties and tokens: see operator-cases.ts. */
 import type { Finding } from '../../src/operator/finding.ts'
 import { partyProblem } from '../../src/operator/stuck/judge-shares.ts'
-import { service, without } from './operator-facts.ts'
+import { service, stuck, toldOfMetadata, without } from './operator-facts.ts'
 
 const TOKEN = {
   chainId: 1,
@@ -24,7 +24,7 @@ type Case = readonly [() => Finding[], string, RegExp, RegExp]
 
 export const PARTY_AND_TOKEN_CASES = {
   metadata_unpinned: [
-    [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
+    [() => stuck({ told: [toldOfMetadata({ count: 2, cid: 'bafy1' })] }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
   ],
   mpc_party_down: [
     [

@@ -12,6 +12,7 @@ import { readDatabaseFacts } from '../../src/event-log/database-facts.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
+import { findings as ofNfts } from '../../src/nft/for-operators.ts'
 import { operatorCommands } from '../../src/operator/commands.ts'
 import type { OperatorContext } from '../../src/operator/operator-context.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -85,11 +86,10 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => walletWork.findQuiet(pool, before, limit) }],
     explained: EXPLAINED,
-    findings,
-    hasIpfs: true,
+    findings: [...ofNfts, ...findings],
     parties: [1],
     config: {
-      ...loadConfig({}),
+      ...loadConfig({ IPFS_API_URL: 'http://127.0.0.1:5001' }),
       sweepIntervalMs: 1_000,
       rebroadcastAfterMs: 5_000,
       replaceAfterMs: 10_000,

@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import type { SignedKind } from '../../core/registry.ts'
 import type { IntentRef, TypedData, UnsignedTransaction } from '../signer.ts'
 import { fromJson, toJson } from './json-payload.ts'
 
@@ -150,7 +151,8 @@ const Item = Type.Object(
     keyId: Name,
     intent: Type.Object(
       {
-        kind: Type.Union([Type.Literal('transaction'), Type.Literal('voucher'), Type.Literal('signature')]),
+        // A kind that nobody covers is not signed.
+        kind: Type.Unsafe<SignedKind>(Name),
         id: Name,
       },
       strict,

@@ -173,8 +173,8 @@ function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }
     }))
 }
 
-function judgeWork({ waiting, unpinned }: ServiceFacts, limits: Limits): Finding[] {
-  const found: Finding[] = waiting
+function judgeWork({ waiting }: ServiceFacts, limits: Limits): Finding[] {
+  return waiting
     .filter(({ ids }) => ids.length > 0)
     .map(({ name, ids }) => ({
       kind: 'work_waiting',
@@ -189,22 +189,6 @@ function judgeWork({ waiting, unpinned }: ServiceFacts, limits: Limits): Finding
         ),
       ],
     }))
-  if (unpinned !== null) {
-    found.push({
-      kind: 'metadata_unpinned',
-      subject: 'IPFS',
-      problem: `${count(unpinned.count, 'piece')} of metadata not on IPFS, for example ${unpinned.cid}.`,
-      forMs: null,
-      next: [
-        step('Check that the Kubo node of IPFS_API_URL answers.', 'curl -s -X POST $IPFS_API_URL/api/v0/id'),
-        step(
-          'Read the log of the dispatcher: it pins the metadata and retries automatically.',
-          'docker compose logs --since 10m dispatcher',
-        ),
-      ],
-    })
-  }
-  return found
 }
 
 /** The process responsible for each kind of waiting work, except the signer's. */

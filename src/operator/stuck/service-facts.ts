@@ -66,8 +66,6 @@ export type ServiceFacts = {
   readonly waiting: readonly WaitingWork[]
   /** Quarantined tokens, newest first. */
   readonly unreadTokens: readonly TokenNow[]
-  /** `null` when everything is pinned, or no IPFS node is configured. */
-  readonly unpinned: { readonly count: number; readonly cid: string } | null
   /** By chain id: how many have enough confirmations but are not settled, and the lowest of their blocks. */
   readonly unsettled: readonly {
     readonly chainId: number
@@ -88,11 +86,10 @@ const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})
  * @param before work requested later may still be in progress
  */
 export async function readServiceFacts(
-  ctx: Pick<OperatorContext, 'pool' | 'sources' | 'hasIpfs'>,
+  { pool, sources }: Pick<OperatorContext, 'pool' | 'sources'>,
   confirmations: ReadonlyMap<number, number>,
   before: Date,
 ): Promise<ServiceFacts> {
-  const { pool, sources } = ctx
   const rows = async <T extends object>(text: string, values: unknown[] = []) =>
     (await pool.query<T>(text, values)).rows
   const [
@@ -105,7 +102,6 @@ export async function readServiceFacts(
     bannedKeys,
     accusedKeys,
     unreadTokens,
-    unpinned,
     unsettled,
     waiting,
   ] = await Promise.all([
@@ -128,7 +124,6 @@ export async function readServiceFacts(
         WHERE accusations <> '[]' AND banned = '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
     rows<TokenNow>(TOKENS),
-    readUnpinned(ctx, before),
     readUnsettled(pool, confirmations),
     Promise.all(
       sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
@@ -144,7 +139,6 @@ export async function readServiceFacts(
     bannedKeys,
     accusedKeys,
     unreadTokens,
-    unpinned,
     unsettled,
     waiting,
   }
@@ -177,20 +171,6 @@ const LAGS = `
                           AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                         ORDER BY transaction_id, position LIMIT 1) AS e ON true
    ORDER BY c.name`
-
-/** Content whose pin failed and was postponed (due in the future), and content that nobody has tried for a while. */
-async function readUnpinned(
-  { pool, hasIpfs }: Pick<OperatorContext, 'pool' | 'hasIpfs'>,
-  before: Date,
-): Promise<ServiceFacts['unpinned']> {
-  if (!hasIpfs) return null
-  const { rows } = await pool.query<{ count: string; cid: Row<'nft_pins'>['cid'] | null }>(
-    'SELECT count(*) AS count, min(cid) AS cid FROM nft_pins WHERE pinned_at IS NULL AND (due_at < $1 OR due_at > clock_timestamp())',
-    [before],
-  )
-  const [row] = rows
-  return row === undefined || row.cid === null ? null : { count: Number(row.count), cid: row.cid }
-}
 
 async function readUnsettled(
   pool: Pool,
