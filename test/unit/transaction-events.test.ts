@@ -95,15 +95,14 @@ t.test('an amount that no append writes is not read, whatever BigInt makes of it
         reservations: [{ ...RESERVED, [name]: bad }] as never,
       })),
     ])
-      test.throws(() => upcast(transactionAggregate.schemas, 'TransferRequested', 3, forged), TypeError)
+      test.throws(() => upcast(transactionAggregate.schemas, 'TransferRequested', 3, forged))
     for (const name of ['gasLimit', 'maxFeePerGas', 'maxPriorityFeePerGas'])
-      test.throws(() => readSigning({ ...stored(signed.data), fees: { ...fees, [name]: bad } }), TypeError)
+      test.throws(() => readSigning({ ...stored(signed.data), fees: { ...fees, [name]: bad } }))
     for (const name of ['gasUsed', 'effectiveGasPrice'])
-      test.throws(() => readInclusion({ ...stored(mined.data), [name]: bad }), TypeError)
-    if (bad !== null && bad !== undefined)
-      test.throws(() => readInclusion({ ...stored(mined.data), moved: bad }), TypeError)
+      test.throws(() => readInclusion({ ...stored(mined.data), [name]: bad }))
+    if (bad !== null && bad !== undefined) test.throws(() => readInclusion({ ...stored(mined.data), moved: bad }))
   }
-  for (const digits of ['0', '1', '10', `${2n ** 256n}`])
+  for (const digits of ['0', '1', '9', '10', '90', `${2n ** 256n}`])
     test.equal(readIntent({ ...data, amount: digits }).amount, BigInt(digits))
 })
 
