@@ -5,6 +5,7 @@ import { streamWork } from '../jobs/work.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyEvent } from './events.ts'
 import { mpcKeyGauges } from './gauges.ts'
+import { mpcKeyProblems } from './key-problems.ts'
 import { refreshTask } from './schedule-refreshes.ts'
 import { OPEN, OPEN_OF_TENANT } from './sql.ts'
 
@@ -44,6 +45,13 @@ export const mpcKeys: Capability = {
   explains: [explainedMpcKey],
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
   gauges: mpcKeyGauges,
+  keyKinds: {
+    mpc: {
+      problems: mpcKeyProblems,
+      open: async (...of) => (await import('./hold-keys.ts')).openJointKeys(...of),
+      shared: async () => (await import('./shared-keys.ts')).sharedKeys,
+    },
+  },
   work: [refreshWork],
   tasks: [refreshTask],
   usage: { ceremonies: OPEN_OF_TENANT },
