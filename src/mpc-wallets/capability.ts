@@ -48,6 +48,7 @@ export const mpcKeys: Capability = {
   keyKinds: {
     mpc: {
       problems: mpcKeyProblems,
+      parties: ({ mpc }) => [...(mpc?.addresses?.keys() ?? [])],
       open: async (...of) => (await import('./hold-keys.ts')).openJointKeys(...of),
       shared: async () => (await import('./shared-keys.ts')).sharedKeys,
     },

@@ -50,6 +50,8 @@ export type KeyKind = {
     needs: Context,
     opened: { readonly keystore: Keystore; readonly kek: Kek },
   ) => Promise<HeldKeys | null>
+  /** Numbers of the parties that hold shares of its keys, as the settings say; empty where none can be reached. */
+  readonly parties?: (config: Context['config']) => readonly number[]
   /** Loaded by commands alone. */
   readonly shared?: () => Promise<SharedKeys>
 }
