@@ -30,7 +30,7 @@ export const USES = {
   feed: ['transactions'],
   follower: ['transactions'],
   'key-rotation': ['wallets'],
-  'mpc-wallets': ['key-rotation', 'transactions', 'wallets'],
+  'mpc-wallets': ['key-rotation', 'operator', 'transactions', 'wallets'],
   nft: ['policies', 'transactions', 'wallets'],
   operator: ['transactions', 'wallets'],
   policies: ['transactions'],

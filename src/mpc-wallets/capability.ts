@@ -54,6 +54,7 @@ export const mpcKeys: Capability = {
     },
   },
   work: [refreshWork],
+  forOperators: () => import('./for-operators.ts'),
   tasks: [refreshTask],
   usage: { ceremonies: OPEN_OF_TENANT },
   routes: async () => (await import('./routes.ts')).shareRoutes,

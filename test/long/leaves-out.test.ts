@@ -64,18 +64,14 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
     routes: /\/audit\//,
   },
   'mpc-wallets': {
-    namedBy: [
-      'src/compose/rotation-commands.ts',
-      'src/sandbox/first-key.ts',
-      'src/sandbox/parties.ts',
-      'src/sandbox/run-sandbox.ts',
-    ],
+    namedBy: [],
     program: [
       'workers/mpc.ts',
       'workers/mpc-party.ts',
       'src/compose/mpc-coverage.ts',
       'src/compose/mpc-identity.ts',
       'src/compose/mpc-party.ts',
+      'src/sandbox/added/mpc-wallets.ts',
     ],
     routes: /\/shares(\/|$)/,
   },

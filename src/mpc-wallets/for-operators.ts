@@ -1,16 +1,14 @@
-/** `bursar mpc rotate-key`: the secrets of a party, sealed under another key. */
-import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
-import type { Context } from '../context.ts'
+/** What operators have for joint keys: `mpc rotate-key`, which seals the secrets of a party under another key. */
+import { BadInput } from '../cli/command.ts'
 import { finishIn, rotateKeyCommand, type SealedPlace } from '../key-rotation/rotate-key-command.ts'
 import { lockDirectory } from '../keys/mpc/directory-lock.ts'
 import { partyName } from '../keys/mpc/party-names.ts'
 import { rotateDirectory } from '../keys/rotate-directory.ts'
+import type { CommandContext, InHelp, Opens } from '../operator/for-operators.ts'
 import { MPC_PARTY_DIR, openPartyKek } from './identities.ts'
 
-type PartyContext = Pick<Context, 'pool' | 'config' | 'logger'>
-
-export function rotatePartyKeyCommand(within: Within<PartyContext>): CliCommand {
-  return rotateKeyCommand(
+export function commands({ within }: Opens): readonly InHelp[] {
+  const command = rotateKeyCommand(
     {
       name: 'mpc rotate-key',
       summary: 're-encrypt the shares and the identity of an mpc party with a new MPC_PARTY_KEY',
@@ -21,9 +19,10 @@ export function rotatePartyKeyCommand(within: Within<PartyContext>): CliCommand 
     },
     (task) => within(async (ctx) => task(partyPlace(ctx))),
   )
+  return [{ place: 110, command }]
 }
 
-function partyPlace({ pool, config, logger }: PartyContext): SealedPlace {
+function partyPlace({ pool, config, logger }: CommandContext): SealedPlace {
   const party = config.mpc?.party ?? null
   if (party === null) throw new BadInput('MPC_PARTY must be set to the number of the party.')
   const { number, directory, key } = party

@@ -1,26 +1,22 @@
-/** The commands that change a key-encryption key, each with the secrets it seals. */
+/** `bursar keystore rotate-key`: the secrets of the keystore, sealed under another key. */
 import type { CliCommand } from '../cli/command.ts'
 import { finishIn, rotateKeyCommand, type SealedPlace } from '../key-rotation/rotate-key-command.ts'
 import { rotatePostgresKeystore } from '../keys/postgres-keystore.ts'
 import { rotateDirectory } from '../keys/rotate-directory.ts'
-import { rotatePartyKeyCommand } from '../mpc-wallets/rotate-key.ts'
 import type { Kernel } from './kernel.ts'
 import { KEYSTORE_DIR, openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
 
-export function composeRotationCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
-  return [
-    rotateKeyCommand(
-      {
-        name: 'keystore rotate-key',
-        summary: 're-encrypt the seeds of all tenants and the identity of the coordinator with a new KEYSTORE_KEY',
-        details: 'Run it with the settings of the signers, including the old KEYSTORE_KEY. Stop all signers first.',
-        setting: 'KEYSTORE_KEY',
-      },
-      (task) => withKernel(env, async (kernel) => task(keystorePlace(kernel))),
-    ),
-    rotatePartyKeyCommand((task) => withKernel(env, task)),
-  ]
+export function rotateKeystoreKeyCommand(env: NodeJS.ProcessEnv): CliCommand {
+  return rotateKeyCommand(
+    {
+      name: 'keystore rotate-key',
+      summary: 're-encrypt the seeds of all tenants and the identity of the coordinator with a new KEYSTORE_KEY',
+      details: 'Run it with the settings of the signers, including the old KEYSTORE_KEY. Stop all signers first.',
+      setting: 'KEYSTORE_KEY',
+    },
+    (task) => withKernel(env, async (kernel) => task(keystorePlace(kernel))),
+  )
 }
 
 function keystorePlace(kernel: Kernel): SealedPlace {
