@@ -30,7 +30,7 @@ export const USES = {
   feed: ['transactions'],
   follower: ['transactions'],
   'key-rotation': ['wallets'],
-  'mpc-wallets': ['transactions', 'wallets'],
+  'mpc-wallets': ['key-rotation', 'operator', 'transactions', 'wallets'],
   nft: ['operator', 'policies', 'transactions', 'wallets'],
   operator: ['transactions', 'wallets'],
   policies: ['transactions'],

@@ -60,6 +60,7 @@ const DECLARATIONS: Declared = {
   balances,
   activity,
   nft,
+  keys,
   'mpc-wallets': mpcKeys,
   recovery,
   audit,
@@ -70,7 +71,6 @@ const DECLARATIONS: Declared = {
   follower,
   restores,
   'event-log': eventLog,
-  keys,
   http,
   operator,
 }

@@ -8,7 +8,7 @@ import type { Kernel } from './kernel.ts'
 import { composeOperator } from './operator.ts'
 import { policyCommands } from './policy-commands.ts'
 import { replayCommands } from './replay-commands.ts'
-import { composeRotationCommands } from './rotation-commands.ts'
+import { rotateKeystoreKeyCommand } from './rotate-keystore-key.ts'
 import { withKernel } from './run-command.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function bursarCommands(env: NodeJS.ProcessEnv): Promise<readonly C
     ),
     ...at(70, policyCommands(env)),
     ...at(80, replayCommands(env)),
-    ...at(100, composeRotationCommands(env)),
+    { place: 100, command: rotateKeystoreKeyCommand(env) },
     ...given.flatMap((gives) => gives?.commands?.(opens) ?? []),
   ]
     .sort((a, b) => a.place - b.place)

@@ -31,6 +31,7 @@ import { transactions } from '../transactions/capability.ts'
 import type { RulesOfKinds } from '../transactions/kind-rules.ts'
 import { nameParts } from '../transactions/parts.ts'
 import { wallets } from '../wallets/capability.ts'
+import type { KeyKind } from '../wallets/key-kinds.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -94,6 +95,9 @@ nameParts(merged(CAPABILITIES.map(({ parts }) => parts)))
 
 /** What transactions can do, for policies, by their opening event. */
 export const JUDGED_KINDS: JudgedKinds = merged(CAPABILITIES.map(({ judges }) => judges))
+
+/** Kinds of keys. A wallet with another kind is unfit, and nothing signs for it. */
+export const KEY_KINDS: Readonly<Record<string, KeyKind>> = merged(CAPABILITIES.map(({ keyKinds }) => keyKinds))
 
 /** What the log must have of what parties sign, beside transactions, by its kind. */
 export const COVERS: Readonly<Record<string, Covers>> = merged(CAPABILITIES.map(({ covers }) => covers))

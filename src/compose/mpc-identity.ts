@@ -1,39 +1,14 @@
-/**
- * The identity of this process among the mpc processes, according to the settings: for the process, and for the
- * operator command.
- */
+/** The identity of a process among the mpc processes, according to the settings: for the operator command. */
 import pg from 'pg'
 import { printText } from '../cli/printed.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { InvalidSetting } from '../core/errors.ts'
-import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
-import { type Kek, parseKek } from '../keys/kek.ts'
-import { openKekFile } from '../keys/kek-file.ts'
-import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
-import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
+import type { Identity } from '../keys/mpc/identity.ts'
 import { requireUsableDirectory } from '../keys/usable-directory.ts'
+import { MPC_PARTY_DIR, openCoordinatorIdentity, openPartyIdentity, openPartyKek } from '../mpc-wallets/identities.ts'
 import type { IdentityOwner } from '../mpc-wallets/mpc-program.ts'
 import { loadConfig } from './load-config.ts'
-import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
-
-/** The setting of the directory of a party, as messages name it. */
-export const MPC_PARTY_DIR = 'MPC_PARTY_DIR (by default in DATA_DIR)'
-
-type PartyKeys = { readonly directory: string; readonly key: string | null }
-
-/** @throws Unavailable when the key is kept in the directory and is missing or damaged */
-export async function openPartyKek({ directory, key }: PartyKeys): Promise<Kek> {
-  return key === null ? openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
-}
-
-export async function openPartyIdentity(party: number, directory: string, kek: Kek): Promise<Identity> {
-  return openIdentity({ name: partyName(party), keystore: await openDirectoryKeystore(directory), kek })
-}
-
-/** All signers share one identity, as they share one keystore. */
-export function openCoordinatorIdentity(keys: OpenedKeystore): Promise<Identity> {
-  return openIdentity({ name: COORDINATOR, ...keys })
-}
+import { openKeystore } from './open-keystore.ts'
 
 /**
  * Opens an identity for a command: it needs only the settings that locate the identity.

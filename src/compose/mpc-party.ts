@@ -16,17 +16,17 @@ import { openShareStore } from '../keys/mpc/share-store.ts'
 import { createSigningGuard } from '../keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { requireUsableDirectory } from '../keys/usable-directory.ts'
+import { createCeremonyCoverage } from '../mpc-wallets/ceremony-coverage.ts'
+import { MPC_PARTY_DIR, openPartyIdentity, openPartyKek } from '../mpc-wallets/identities.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
+import { startMpcUpkeep } from '../mpc-wallets/party-upkeep.ts'
+import { prepareTrust } from '../mpc-wallets/prepare-trust.ts'
 import { partyProblem } from '../operator/stuck/judge-shares.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
-import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { coverageContext, coverageOf, endedUnsigned, revertedOf, unknownOf } from './mpc-coverage.ts'
-import { MPC_PARTY_DIR, openPartyIdentity, openPartyKek } from './mpc-identity.ts'
-import { prepareTrust } from './mpc-trust.ts'
-import { startMpcUpkeep } from './mpc-upkeep.ts'
 import type { Work } from './run-process.ts'
 
 /** A round of key generation computes for several seconds, longer on a busy machine. */
@@ -120,7 +120,7 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
       store,
       bans,
       jointKeysOf,
-      covers: composeCeremonyCoverage(kernel),
+      covers: createCeremonyCoverage(kernel),
     }),
     settle: (keyIds) => settleShares({ store, jointKeysOf, heldByAll }, keyIds),
     heldByAll,

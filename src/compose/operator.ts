@@ -18,7 +18,7 @@ import { createOutsideReads } from '../transactions/outside.ts'
 import { findUnminedLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { EXPLAINED, RELAYED, WORK } from './capabilities.ts'
+import { EXPLAINED, KEY_KINDS, RELAYED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
@@ -109,7 +109,6 @@ function operatorPorts(kernel: Kernel, findings: readonly FindingSource[]): Oper
   const { config, pool, log, jobs, clock } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const checkRecorded = composeCheckRecorded(kernel, walletOf, null, composeCheckRequests(kernel, { counts: true }))
-  const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
   return {
     pool,
     log,
@@ -125,7 +124,7 @@ function operatorPorts(kernel: Kernel, findings: readonly FindingSource[]): Oper
     readDatabase: () => readDatabaseFacts(pool),
     findUnsound: () => findUnsound(pool, checkRecorded),
     findings,
-    parties,
+    parties: Object.values(KEY_KINDS).flatMap(({ parties }) => parties?.(config) ?? []),
     config,
   }
 }

@@ -1,33 +1,20 @@
 /** The service parts of the recovery command, opened on demand: offline commands stay offline. */
-import { join } from 'node:path'
-import type { Row } from '../event-log/table-rows.ts'
 import { withoutRotation } from '../key-rotation/require-stopped.ts'
 import { childKey } from '../keys/hd-key.ts'
 import { hdAccount } from '../keys/hd-path.ts'
-import { type Kek, parseKek } from '../keys/kek.ts'
-import { openKekFile } from '../keys/kek-file.ts'
+import type { Kek } from '../keys/kek.ts'
 import type { JointKey } from '../keys/mpc/ceremonies.ts'
-import { generationOf } from '../keys/mpc/loaded-shares.ts'
-import { readShare } from '../keys/mpc/read-shares.ts'
-import { finishReplacing } from '../keys/replace-files.ts'
 import { openTenantSeeds, restoreSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { directoryExists } from '../keys/usable-directory.ts'
-import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
-import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { type BackUp, backUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
 import { KitRefused } from '../recovery/kit/kit-refused.ts'
 import { kitSigner } from '../recovery/kit/kit-signature.ts'
 import { describeWallet, listWallets } from '../recovery/kit/list-wallets.ts'
-import type {
-  OfferedSeed,
-  PartyShareSource,
-  RestoredSeeds,
-  RestoreSeeds,
-  TenantSeedSource,
-} from '../recovery/kit/sources.ts'
+import type { OfferedSeed, RestoredSeeds, RestoreSeeds, TenantSeedSource } from '../recovery/kit/sources.ts'
+import type { SharedKeys } from '../wallets/key-kinds.ts'
+import { KEY_KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { MPC_PARTY_DIR } from './mpc-identity.ts'
 import { KEYSTORE_DIR, openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
 
@@ -46,7 +33,7 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
     backUp: (request) =>
       withKernel(env, async (kernel) => {
         const seeds = await seedsHere(kernel)
-        const parties = await partiesHere(kernel)
+        const parties = (await Promise.all((await sharedKeys()).map(({ partiesHere }) => partiesHere(kernel)))).flat()
         const kek = seeds?.kek ?? parties[0]?.kek ?? null
         const sources = {
           wallets: (tenantId: string | null) => listWallets(kernel, tenantId),
@@ -69,11 +56,13 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
   }
 }
 
-async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]> {
-  const { rows } = await pool.query<Pick<Row<'mpc_keys'>, 'key_id'>>(
-    `SELECT key_id FROM ${MPC_KEYS} AS mpc_keys ORDER BY key_id`,
-  )
-  return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
+/** Without a kind of keys that parties share there are none. */
+async function sharedKeys(): Promise<readonly SharedKeys[]> {
+  return Promise.all(Object.values(KEY_KINDS).flatMap(({ shared }) => (shared === undefined ? [] : [shared()])))
+}
+
+async function listJointKeys(kernel: Kernel): Promise<readonly JointKey[]> {
+  return (await Promise.all((await sharedKeys()).map(({ listKeys }) => listKeys(kernel)))).flat()
 }
 
 /**
@@ -146,24 +135,4 @@ async function seedsHere(kernel: Kernel): Promise<(TenantSeedSource & { readonly
   if (kind === 'directory' && !(await directoryExists(directory, KEYSTORE_DIR))) return null
   const opened = await openKeystore(kernel)
   return { ...(await openTenantSeeds(opened)), kek: opened.kek, tenants: () => tenantsWithSeeds(opened.keystore) }
-}
-
-/** The party of the settings; without one, every party whose directory is here, as in the sandbox. */
-async function partiesHere({ config }: Kernel): Promise<(PartyShareSource & { readonly kek: Kek })[]> {
-  const { mpc, dataDir } = config
-  if (mpc === null) return []
-  const numbers = Array.from({ length: mpc.parties }, (_, index) => index + 1)
-  const places =
-    mpc.party === null
-      ? numbers.map((number) => ({ number, directory: join(dataDir, 'mpc', `party-${number}`), key: null }))
-      : [mpc.party]
-  const here: (PartyShareSource & { readonly kek: Kek })[] = []
-  for (const { number, directory, key } of places) {
-    if (!(await directoryExists(directory, MPC_PARTY_DIR))) continue
-    await finishReplacing(directory)
-    const kek = key === null ? await openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
-    const load = (joint: JointKey) => readShare({ directory, party: number, kek }, joint.keyId, generationOf(joint))
-    here.push({ party: number, kek, load })
-  }
-  return here
 }

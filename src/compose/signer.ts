@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto'
 import type { SigningNeeds } from '../capability.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
 import { createInTurn } from '../core/in-turn.ts'
+import { mapValues } from '../core/map-values.ts'
 import { onceEach } from '../core/once-each.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
@@ -25,18 +26,17 @@ import { createPlainGas, emptyTransferGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { signLane } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
+import type { HeldKeys, KeyKind } from '../wallets/key-kinds.ts'
 import { makeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { handleSigning, KINDS } from './capabilities.ts'
+import { handleSigning, KEY_KINDS, KINDS } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests, startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { workOnLanes } from './lanes.ts'
-import { openCoordinator } from './mpc-channel.ts'
-import { startMpcKeys } from './mpc-keys.ts'
 import { openKeystore } from './open-keystore.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { reportUnstorable } from './report-unstorable.ts'
@@ -56,12 +56,12 @@ const MPC_SIGNATURES_AT_ONCE = 12
 const MPC_SIGNATURES_OF_TENANT = 8
 
 /**
- * @param coordinate connects to the parties of joint keys; `null` without parties: mpc wallets then wait for their keys
+ * @param kinds of keys: those that can be opened are held beside the keys of the keystore. Wallets of others wait
  */
 export async function startSigner(
   kernel: Kernel,
   signal: AbortSignal,
-  coordinate: typeof openCoordinator = openCoordinator,
+  kinds: Readonly<Record<string, Pick<KeyKind, 'open'>>> = KEY_KINDS,
 ): Promise<Work> {
   const { jobs, log, pool } = kernel
   const answered = <T>(work: () => Promise<T>) => whenDatabaseAnswers(kernel, signal, work)
@@ -74,8 +74,12 @@ export async function startSigner(
   await requireWholeLog(restores)
   await answered(() => warnOfMissingFile(kernel))
   const hd = createHdSigner({ seeds })
-  const mpc = await answered(() => coordinate(kernel, keys))
-  const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
+  const held: Record<string, HeldKeys> = {}
+  for (const [kind, { open }] of Object.entries(kinds)) {
+    const opened = open === undefined ? null : await answered(() => open(kernel, keys))
+    if (opened !== null) held[kind] = opened
+  }
+  const signer = signerByKind({ ...mapValues(held, (each) => each.signer), hd })
   const walletOf = createSigningWalletOf(factsOf)
   await answered(() => adoptTagKey(log, tagKeys))
   const times = await answered(() => startLogClock(kernel, signal))
@@ -87,15 +91,15 @@ export async function startSigner(
   const problemOf: SigningNeeds['problemOf'] = (name, problem) => telling(kernel, name, problem(checkRequests))
   const ctx = laneContext(kernel, { signer, check, keys: tagKeys, restores })
   const pass = (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
-  const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
+  const endings = Object.values(held).map(({ start }) => start(signal))
   const making = {
     ...{ pool, log, signer: hd, inTurn: createInTurn() },
     restores: async () => (await restores.current()).restores,
     draw: () => randomInt(DRAWS) / DRAWS,
   }
   const makers = {
+    ...mapValues(held, ({ makeKey }) => makeKey),
     hd: (walletId: string) => makeHdWallet(making, walletId),
-    mpc: mpcKeys?.makeMpcWallet ?? null,
   }
   const handlers = {
     wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
@@ -119,8 +123,8 @@ export async function startSigner(
   return {
     problem,
     async drain() {
-      await Promise.all([...workers.map((worker) => worker.close()), mpcKeys?.drain()])
-      await mpc?.close()
+      await Promise.all([...workers.map((worker) => worker.close()), ...endings.map((end) => end())])
+      await Promise.all(Object.values(held).map(({ close }) => close()))
     },
   }
 }

@@ -4,6 +4,8 @@ import type { Pool } from 'pg'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { decodeKek, type Kek, makeKekText } from '../keys/kek.ts'
 import { isMissing } from '../keys/private-files.ts'
+import { finishReplacing } from '../keys/replace-files.ts'
+import { directoryExists } from '../keys/usable-directory.ts'
 import { rotateAlone } from './require-stopped.ts'
 
 /** Secrets sealed under one key-encryption key, and the processes that use it. */
@@ -114,4 +116,17 @@ function tell(
     : `Set ${setting} to the new key, then start every ${processes} again.`
   io.print({ secrets, key_id: key.id, completed_earlier: completed }, `${what} ${next}\n`)
   return 0
+}
+
+/**
+ * Completes a rotation in a directory that was killed after its commit. Returns whether there was one.
+ *
+ * @throws BadInput for a missing directory: it must not be created and reported as sealed under the new key
+ */
+export async function finishIn(directory: string, setting: string): Promise<boolean> {
+  if (!(await directoryExists(directory, setting)))
+    throw new BadInput(
+      `The directory ${directory} does not exist: run this with the settings of the process whose key is rotated.`,
+    )
+  return finishReplacing(directory)
 }

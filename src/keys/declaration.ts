@@ -1,8 +1,10 @@
-/** The declaration of keys: secrets that the database stores sealed. */
+/** The declaration of keys: secrets that the database stores sealed, and who may ask how keys are kept. */
 import type { Declaration } from '../core/declaration.ts'
 
 export const keys = {
   name: 'keys',
+  // Of keys that parties share, and of exports.
+  scopes: { 'recovery:read': { byNameAlone: true }, 'recovery:write': { byNameAlone: true, isUncounted: true } },
   tables: {
     sealed_keys: {
       beside: 'sealed secrets; they are moved with the keystore',

@@ -5,6 +5,7 @@ import { streamWork } from '../jobs/work.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyEvent } from './events.ts'
 import { mpcKeyGauges } from './gauges.ts'
+import { mpcKeyProblems } from './key-problems.ts'
 import { refreshTask } from './schedule-refreshes.ts'
 import { OPEN, OPEN_OF_TENANT } from './sql.ts'
 
@@ -44,7 +45,16 @@ export const mpcKeys: Capability = {
   explains: [explainedMpcKey],
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
   gauges: mpcKeyGauges,
+  keyKinds: {
+    mpc: {
+      problems: mpcKeyProblems,
+      parties: ({ mpc }) => [...(mpc?.addresses?.keys() ?? [])],
+      open: async (...of) => (await import('./hold-keys.ts')).openJointKeys(...of),
+      shared: async () => (await import('./shared-keys.ts')).sharedKeys,
+    },
+  },
   work: [refreshWork],
+  forOperators: () => import('./for-operators.ts'),
   tasks: [refreshTask],
   usage: { ceremonies: OPEN_OF_TENANT },
   routes: async () => (await import('./routes.ts')).shareRoutes,

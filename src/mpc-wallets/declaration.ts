@@ -6,7 +6,6 @@ import type { MpcKeyEvent } from './events.ts'
 export const mpcKeys = {
   name: 'mpc-wallets',
   ids: { mpcKey: 'mpk', refresh: 'rfr' },
-  scopes: { 'recovery:read': { byNameAlone: true }, 'recovery:write': { byNameAlone: true, isUncounted: true } },
   tables: {
     mpc_keys: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'signer', 'party']) },
     mpc_refreshes: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'signer']) },

@@ -1,4 +1,7 @@
 /** What the sandbox prepares for a capability, beside what every process and every chain has. Types alone. */
+import type { Pool } from 'pg'
+import type { Config } from '../config.ts'
+import type { ProcessKind } from '../core/processes.ts'
 import type { Deployment } from './deploy.ts'
 
 /** Addresses of contracts by their names. */
@@ -46,9 +49,15 @@ export type AddedSettings = {
   readonly env: Readonly<Record<string, string>>
   /** For the processes that have a secret, by its setting. */
   readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** The processes of each kind that runs once for each number. */
+  readonly numbered?: Readonly<
+    Partial<Record<ProcessKind, readonly { readonly name: string; readonly env: Readonly<Record<string, string>> }[]>>
+  >
 }
 
 export type Addition = {
+  /** Whether the settings have it; by default they do. */
+  readonly isOn?: (config: Config) => boolean
   /** What every local chain has for it. Loaded by the process that sets chains up. */
   readonly contracts?: () => Promise<AddedContracts>
   /** The settings of a chain with these contracts, without the network in front. */
@@ -56,7 +65,9 @@ export type Addition = {
   /** What a chain lacks, for the user; `null` if it lacks nothing. */
   readonly lacks?: (added: Addresses) => string | null
   /** Creates what the first start creates. */
-  readonly settings?: (dataDir: string) => Promise<AddedSettings>
+  readonly settings?: (config: Config) => Promise<AddedSettings>
+  /** Waits until a user can use it, for a limited time. Never rejects. */
+  readonly ready?: (pool: Pool, config: Config) => Promise<void>
   /** What a user can paste beside watching events. */
   readonly listening?: (baseUrl: string, apiKey: string) => string
   /** What a user can paste after the first transfer, if the chains lack nothing. */

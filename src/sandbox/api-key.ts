@@ -19,7 +19,12 @@ export async function ensureApiKey(kernel: Kernel, stateFile: string): Promise<s
   const { verify } = createAuthenticator({ keys: createApiKeyRows(pool), clock, timer: clock })
   if (kept !== '' && (await verify(kept)) !== null) return kept
   const issued = await createIssueApiKey(kernel)(
-    { tenantId: DEMO_TENANT, environment: 'mainnet', label: 'sandbox', scopes: [ALL_SCOPES, ...Object.keys(catalogue.scopes)] },
+    {
+      tenantId: DEMO_TENANT,
+      environment: 'mainnet',
+      label: 'sandbox',
+      scopes: [ALL_SCOPES, ...Object.keys(catalogue.scopes)],
+    },
     { actor: 'operator', correlationId: randomUUID() },
   )
   await writeFile(file, `${issued.token}\n`, { mode: 0o600 })

@@ -6,7 +6,6 @@ import { PROCESS_LIST, type ProcessDeclaration, type ProcessKind } from '../core
 import { createFileOnce } from '../keys/private-files.ts'
 import type { AddedSettings } from './addition.ts'
 import { ADDITIONS } from './additions.ts'
-import { planParties } from './parties.ts'
 
 export type ProcessPlan = ProcessDeclaration['sandbox'] & {
   readonly name: string
@@ -41,8 +40,7 @@ const DEFAULT_ENV = {
 } as const
 /** The processes with the settings that only some of them get, and the settings of all. */
 export async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
-  const parties = await planParties(config)
-  const added = await planAdditions(config.dataDir)
+  const added = await planAdditions(config)
   const tagKey = await planTagKey(config.dataDir, env)
   /** Others than these the processes make, or find in their default places. */
   const secretsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -50,19 +48,21 @@ export async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
     ...added.secrets,
   }
   const plans = PROCESS_LIST.flatMap(({ kind, numbered, secrets, sandbox }): readonly ProcessPlan[] => {
-    const names = numbered ? parties.processes : [{ name: kind, env: {} }]
+    const names = numbered ? (added.numbered[kind] ?? []) : [{ name: kind, env: {} }]
     const given = Object.assign({}, ...Object.keys(secrets).map((setting) => secretsOf[setting]))
     return names.map(({ name, env }) => ({ ...sandbox, name, kind, env: { ...env, ...given } }))
   })
-  return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...added.env }, tagKey }
+  return { plans, ownSettings: { ...DEFAULT_ENV, ...added.env }, tagKey }
 }
 
-async function planAdditions(dataDir: string): Promise<AddedSettings> {
+async function planAdditions(config: Config): Promise<Required<AddedSettings>> {
   const planned: AddedSettings[] = []
-  for (const { settings } of ADDITIONS) if (settings !== undefined) planned.push(await settings(dataDir))
+  for (const { isOn, settings } of ADDITIONS)
+    if (settings !== undefined && isOn?.(config) !== false) planned.push(await settings(config))
   return {
     env: Object.assign({}, ...planned.map(({ env }) => env)),
     secrets: Object.assign({}, ...planned.map(({ secrets }) => secrets)),
+    numbered: Object.assign({}, ...planned.map(({ numbered }) => numbered)),
   }
 }
 

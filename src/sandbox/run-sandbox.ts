@@ -16,7 +16,6 @@ import { type ChainPlan, type ChainService, createChainService } from './chain-s
 import { SandboxRefused } from './data-dir.ts'
 import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
 import { awaitFaucetFunds } from './first-funds.ts'
-import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
 import { isFree, keptPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
@@ -73,7 +72,7 @@ export async function runSandbox(settings: {
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains({ supervisor, setUp, config, chainService })),
     ])
-    const usable = ADDITIONS.filter((addition) => isUsable(addition, chains))
+    const usable = ADDITIONS.filter((addition) => isUsable(addition, config, chains))
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const envWith = (url: string) =>
       amend({
@@ -110,7 +109,7 @@ export async function runSandbox(settings: {
       })
     await publish()
     const exposedHost = isLoopback(api.host) ? null : api.host
-    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, usable, exposedHost })
+    printWelcome({ baseUrl, apiKey, dataDir, usable, exposedHost })
     return {
       async stop() {
         publish = async () => undefined
@@ -197,7 +196,8 @@ function startChains({
 }
 
 /** Says what the chains lack for it. */
-function isUsable({ lacks }: Addition, chains: readonly StartedChain[]): boolean {
+function isUsable({ isOn, lacks }: Addition, config: Config, chains: readonly StartedChain[]): boolean {
+  if (isOn?.(config) === false) return false
   const lacking = chains.map(({ chain }) => lacks?.(chain.added) ?? null).find((text) => text !== null)
   if (lacking !== undefined) printText(process.stdout, `  ! ${lacking}\n`)
   return lacking === undefined
@@ -246,7 +246,7 @@ async function furnish(
       await awaitFaucetFunds(pool, chains.length)
       return apiKey
     })
-    await awaitFirstKey(pool, config.mpc)
+    for (const { ready } of ADDITIONS) await ready?.(pool, config)
     return key
   } finally {
     await pool.end()

@@ -3,11 +3,6 @@ import { printText } from '../cli/printed.ts'
 import type { Addition } from './addition.ts'
 import { ADDITIONS } from './additions.ts'
 
-const MPC_WALLET = `
-  # an mpc wallet: three parties hold shares of its key, and two of them sign together
-  api $URL/v1/wallets/create -d '{"type":"mpc","network":"ethereum","label":"shared","environment":"mainnet"}'
-`
-
 const exposure = (host: string) => `
   ! HOST is ${host}: everybody who reaches this machine reaches this sandbox, over plain HTTP. Who has the key above can do everything
     with it and take from the faucet, and /docs, /healthz and /readyz need no key. HOST=127.0.0.1 ends that.
@@ -16,21 +11,18 @@ const exposure = (host: string) => `
 /**
  * Only curl and sed are needed.
  *
- * @param mpc whether there are parties for mpc wallets
- * @param usable the additions that the chains lack nothing for
+ * @param usable the additions that are on, and that the chains lack nothing for
  */
 export function printWelcome({
   baseUrl,
   apiKey,
   dataDir,
-  mpc,
   usable,
   exposedHost,
 }: {
   readonly baseUrl: string
   readonly apiKey: string
   readonly dataDir: string
-  readonly mpc: boolean
   readonly usable: readonly Addition[]
   /** The address that others can reach; `null` on loopback. */
   readonly exposedHost: string | null
@@ -59,7 +51,7 @@ To make a first transfer, paste this into a third shell:
   T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
   TX=$(echo "$T" | field transaction_id); echo "$T"
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
-${usable.map(({ trying = '' }) => trying).join('')}${mpc ? MPC_WALLET : ''}${exposedHost === null ? '' : exposure(exposedHost)}
+${usable.map(({ trying = '' }) => trying).join('')}${exposedHost === null ? '' : exposure(exposedHost)}
 Ctrl-C stops everything. npm start -- --reset deletes all data and starts again.
 `,
   )

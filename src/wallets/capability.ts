@@ -3,6 +3,7 @@ import { type Capability, explained } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { walletAggregate } from './aggregate.ts'
 import type { WalletCreated, WalletRequested, WalletTagged } from './events.ts'
+import { hdKeyProblems } from './hd-key-problems.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
 import { KEYED_OF_TENANT, REQUESTED_OF_TENANT, WATCHED_OF_TENANT } from './sql.ts'
@@ -33,6 +34,7 @@ export const wallets: Capability = {
   aggregates: [anyAggregate(keyIndexesAggregate), aggregate],
   publishes: async () => [(await import('./published.ts')).publishedWallets],
   explains: [explainedWallet],
+  keyKinds: { hd: { problems: hdKeyProblems } },
   verified: [{ table: 'wallets', aggregate, streamOf: `'wallet-' || r.wallet_id` }],
   past: {
     standing: {

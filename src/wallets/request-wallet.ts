@@ -34,8 +34,8 @@ export type WalletRequest = {
 export type RequestWalletContext = Pick<Context, 'newId' | 'pool'> & {
   readonly log: Pick<EventLog, 'now'>
   readonly accept: Accept
-  /** `mpc`: the default terms of mpc wallets; `null` when mpc is off. */
-  readonly config: { readonly mpc: MpcTerms | null }
+  /** `mpc`: the default terms of mpc wallets; `null` when mpc is off, missing when no capability has such wallets. */
+  readonly config: { readonly mpc?: MpcTerms | null }
 }
 
 /** What creating and watching wallets needs of the API process. */
@@ -69,7 +69,7 @@ async function requireSigner(
   { pool, config }: RequestWalletContext,
   { type, mpc: requested }: WalletRequest,
 ): Promise<MpcTerms | null> {
-  const mpc = termsOf(type, requested, config.mpc)
+  const mpc = termsOf(type, requested, config.mpc ?? null)
   if (await hasSigner(pool, mpc)) return mpc
   throw mpc === null ? noSigner() : noMpcSigner()
 }

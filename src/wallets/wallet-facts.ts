@@ -57,19 +57,22 @@ export function createWalletFacts(pool: Pool): WalletFactsOf {
 /**
  * From the log, verifying each stream's hash chain: no row of the read model can make a signer use another key.
  *
- * @param keyProblems what assigns keys to wallets, for each kind of key
+ * @param keyProblems what assigns keys to wallets, by the kind of the key: a key of another kind is assigned to nobody
  * @throws BrokenChain (from the function) for a wallet whose events were edited; WalletUnfit for one whose key was not
  *   assigned to it
  */
 export function createRecordedWalletFacts(
   log: Pick<EventLog, 'loadChecked'>,
-  keyProblems: readonly KeyProblemsOf[],
+  keyProblems: Readonly<Partial<Record<WalletKey['kind'], KeyProblemsOf>>>,
 ): WalletFactsOf {
   return rememberFacts(async (ids) => {
     const found = await loadFacts(log, ids)
     const keyed = [...found.values()].flatMap((facts) => (facts instanceof Error || facts.key === null ? [] : [facts]))
     // Read after the wallets: what assigns a key is appended together with its wallet.
-    const problems = await Promise.all(keyProblems.map((problemsOf) => problemsOf(keyed)))
+    const problems = await Promise.all(Object.values(keyProblems).map((problemsOf) => problemsOf(keyed)))
+    for (const { walletId, key } of keyed)
+      if (key !== null && !Object.hasOwn(keyProblems, key.kind))
+        found.set(walletId, new WalletUnfit(`Nothing tells whether wallet ${walletId} may use its ${key.kind} key.`))
     for (const [id, problem] of problems.flatMap((each) => [...each])) found.set(id, new WalletUnfit(problem))
     return found
   })

@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { composeRotationCommands } from '../../src/compose/rotation-commands.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import { decodeKek, type Kek, makeKekText } from '../../src/keys/kek.ts'
@@ -228,8 +228,8 @@ t.test('the command refuses while a process holds the key, names the problem, an
   const newText = makeKekText()
   await writeFile(file, `${newText}\n`)
   const party = { MPC_PARTY: `${PARTY}`, MPC_PARTY_DIR: directory, MPC_PARTY_KEY: oldText }
-  const run = (env: Record<string, string>, line: string) =>
-    runCommandLine(composeRotationCommands({ DATABASE_URL: url, ...env }), line)
+  const run = async (env: Record<string, string>, line: string) =>
+    runCommandLine(await bursarCommands({ DATABASE_URL: url, ...env }), line)
   const beat = (process: string) =>
     pool.query('INSERT INTO heartbeats (process, instance, beat_at) VALUES ($1, $2, now())', [process, 'host:7'])
 
@@ -267,8 +267,8 @@ t.test('the keystore of the signers is rotated by its command, in a directory an
   const { pool, url } = await withDatabase(t)
   const { directory, secrets } = await filled(t, null)
   await rm(join(directory, 'shares'), { recursive: true })
-  const run = (env: Record<string, string>, line: string) =>
-    runCommandLine(composeRotationCommands({ DATABASE_URL: url, ...env }), line)
+  const run = async (env: Record<string, string>, line: string) =>
+    runCommandLine(await bursarCommands({ DATABASE_URL: url, ...env }), line)
   const before = await openKekFile(directory)
   const { code, out } = await run({ KEYSTORE_DIR: directory }, 'keystore rotate-key')
   t.equal(code, 0)

@@ -7,6 +7,7 @@ import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { holdJointKeys } from '../../src/mpc-wallets/hold-keys.ts'
 import { recordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { signerConfig } from '../support/config.ts'
@@ -36,7 +37,7 @@ async function withProcesses(t: Test, env: Record<string, string>) {
   const [dispatcher, signer, api] = kernels as [Kernel, Kernel, Kernel]
   const works = [
     await startDispatcher(dispatcher, stop.signal),
-    await startSigner(signer, stop.signal, async () => coordinator),
+    await startSigner(signer, stop.signal, { mpc: { open: async () => holdJointKeys(signer, coordinator) } }),
   ]
   const { app } = await composeApi(api, '0.0.0-test')
   t.after(async () => {

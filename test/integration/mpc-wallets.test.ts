@@ -84,7 +84,7 @@ t.test('the job of a wallet is for its type, and waits where no keys of that typ
   const parts = await withMpcKeys(t)
   const { log, makeHdWallet: hd, makeMpcWallet: mpc } = parts
   const ids = [await requestMpc(parts), (await requestWallet(parts, hdRequest(), { metadata: ACME })).id]
-  await t.rejects(makeKey({ log }, { hd, mpc: null }, ids[0] ?? ''), { code: 'signer_unavailable', retryable: true })
+  await t.rejects(makeKey({ log }, { hd }, ids[0] ?? ''), { code: 'signer_unavailable', retryable: true })
   for (const id of [...ids, ...ids]) await makeKey({ log }, { hd, mpc }, id)
   const kinds = await Promise.all(ids.map(async (id) => (await parts.findWallet(OWNER, id)).key?.kind))
   t.strictSame(kinds, ['mpc', 'hd'])

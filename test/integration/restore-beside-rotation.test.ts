@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { loadConfig } from '../../src/compose/load-config.ts'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
-import { composeRotationCommands } from '../../src/compose/rotation-commands.ts'
+import { rotateKeystoreKeyCommand } from '../../src/compose/rotate-keystore-key.ts'
 import { rotateAlone, withoutRotation } from '../../src/key-rotation/require-stopped.ts'
 import { openTenantSeeds, restoreSeeds, tenantsWithSeeds } from '../../src/keys/tenant-seeds.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -30,7 +30,7 @@ async function withKit(t: Test) {
       directory: env.KEYSTORE_DIR,
       opened,
       restore: () => runRecovery(recoveryOf(env), args),
-      rotate: () => runCommandLine(composeRotationCommands(env), 'keystore rotate-key'),
+      rotate: () => runCommandLine([rotateKeystoreKeyCommand(env)], 'keystore rotate-key'),
     }
   }
   return { service, keystoreOf }

@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 const EXPOSED = /^ {2}! HOST is (\S+): everybody who reaches this machine reaches this sandbox, over plain HTTP\./m
 
 t.test('on loopback nothing is said of others', async (t) => {
-  const welcome = { baseUrl: 'http://127.0.0.1:3000', apiKey: 'bk_1', dataDir: '.data', mpc: true, usable: [] }
+  const welcome = { baseUrl: 'http://127.0.0.1:3000', apiKey: 'bk_1', dataDir: '.data', usable: [] }
   const printed = (exposedHost: string | null) => printedBy(t, async () => printWelcome({ ...welcome, exposedHost }))
   t.notMatch(await printed(null), /HOST/)
   t.match(await printed('::'), EXPOSED)

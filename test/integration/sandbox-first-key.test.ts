@@ -1,6 +1,6 @@
 /** The start of a sandbox waits for a first mpc key, with a time limit. */
 import t, { type Test } from 'tap'
-import { awaitFirstKey } from '../../src/sandbox/first-key.ts'
+import { awaitFirstKey } from '../../src/sandbox/added/mpc-wallets.ts'
 import { newId, TERMS, withMpcKeys } from '../support/mpc-log-side.ts'
 import { printedBy } from '../support/printed-by.ts'
 

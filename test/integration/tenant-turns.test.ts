@@ -15,6 +15,7 @@ import type { Job } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
 import type { Ceremonies } from '../../src/keys/mpc/ceremonies.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { holdJointKeys } from '../../src/mpc-wallets/hold-keys.ts'
 import { requestSignature } from '../../src/signatures/request-signature.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { signerConfig } from '../support/config.ts'
@@ -90,7 +91,9 @@ async function withProcesses(t: Test, place: JobPlace) {
   const [dispatcher, signer] = kernels as [Kernel, Kernel]
   const works = [
     await startDispatcher(dispatcher, stop.signal),
-    await startSigner(signer, stop.signal, async () => parties.coordinator),
+    await startSigner(signer, stop.signal, {
+      mpc: { open: async () => holdJointKeys(signer, parties.coordinator) },
+    }),
   ]
   t.after(async () => {
     stop.abort()

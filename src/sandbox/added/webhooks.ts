@@ -9,7 +9,7 @@ import type { Addition } from '../addition.ts'
 const LOOPBACK = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128' }
 
 export const webhooks: Addition = {
-  async settings(dataDir) {
+  async settings({ dataDir }) {
     const directory = join(dataDir, 'webhooks')
     await mkdir(directory, { recursive: true, mode: 0o700 })
     const file = join(directory, 'identity')

@@ -1,4 +1,5 @@
 /** The coordinator's side of mpc: its identity, its channel to the parties, and its requests to them. */
+import type { Context } from '../context.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import { openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { createCoordinator } from '../keys/mpc/coordinator.ts'
@@ -7,13 +8,11 @@ import { partyName } from '../keys/mpc/party-names.ts'
 import { createRunCeremonies } from '../keys/mpc/run-ceremonies.ts'
 import { type Accused, createSignJointly } from '../keys/mpc/sign-jointly.ts'
 import type { Signer } from '../keys/signer.ts'
-import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
-import { recordAccusation } from '../mpc-wallets/record-accusation.ts'
-import { refreshWorn } from '../mpc-wallets/refresh-worn.ts'
-import type { Kernel } from './kernel.ts'
-import { openCoordinatorIdentity } from './mpc-identity.ts'
-import { prepareTrust } from './mpc-trust.ts'
-import type { OpenedKeystore } from './open-keystore.ts'
+import { openCoordinatorIdentity } from './identities.ts'
+import { createJointKeysOf } from './joint-keys.ts'
+import { prepareTrust } from './prepare-trust.ts'
+import { recordAccusation } from './record-accusation.ts'
+import { refreshWorn } from './refresh-worn.ts'
 
 /** A key generation computes for several seconds, longer on a busy machine. */
 const CEREMONY_MS = 5 * 60_000
@@ -29,7 +28,10 @@ export type MpcCoordinator = {
 }
 
 /** @returns null when no parties are configured */
-export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Promise<MpcCoordinator | null> {
+export async function openCoordinator(
+  kernel: Context,
+  keys: Parameters<typeof openCoordinatorIdentity>[0],
+): Promise<MpcCoordinator | null> {
   const { config, log, logger, clock, metrics } = kernel
   if (config.mpc === null || config.mpc.addresses === null) return null
   const { addresses, trustDir, roundTimeoutMs } = config.mpc
@@ -67,7 +69,7 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
 }
 
 /** The accusation is in the log before the failed items are tried again. */
-function recordAccused(kernel: Kernel): (accused: Accused) => Promise<void> {
+function recordAccused(kernel: Context): (accused: Accused) => Promise<void> {
   return async ({ epoch, ...accused }) => {
     // Cheating during key generation only spoils a key that will not be used.
     if (epoch !== null) await recordAccusation(kernel, { ...accused, epoch })

@@ -3,24 +3,30 @@
  * contains the request.
  */
 
+import type { Context } from '../context.ts'
 import { idTime } from '../core/ids.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
-import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
-import { coversGeneration, coversRefresh } from '../mpc-wallets/covers.ts'
-import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { REQUESTED, WALLETS } from '../wallets/sql.ts'
-import type { Kernel } from './kernel.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
+import { coversGeneration, coversRefresh } from './covers.ts'
+import { MPC_KEYS } from './sql.ts'
 
 /** How long a created key counts as recent, ms. */
 const LATELY_MS = 30 * 60_000
 /** Limit of waiting wallets to read: one of them is enough to need a key. */
 const MOST_WAITING = 50
 
-export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Kernel): CoversCeremony {
+export function createCeremonyCoverage({
+  config,
+  log,
+  pool,
+  clock,
+  logger,
+}: Pick<Context, 'config' | 'log' | 'pool' | 'clock' | 'logger'>): CoversCeremony {
   /** When this process began to create keys that the log may not have. */
   const begun = new Map<string, number>()
 

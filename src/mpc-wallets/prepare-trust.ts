@@ -2,10 +2,10 @@
  * Certificates at the start of an mpc process. In the sandbox each process publishes its own; in production an operator
  * copies them, and each missing one is reported.
  */
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
 import { certificateFile, fingerprint, publishCertificate, readTrusted } from '../keys/mpc/trust.ts'
-import type { Kernel } from './kernel.ts'
 
 /**
  * A missing or damaged certificate does not prevent the start: it is used as soon as it is valid.
@@ -13,7 +13,7 @@ import type { Kernel } from './kernel.ts'
  * @param peers whose certificates this process needs
  */
 export async function prepareTrust(
-  { config, logger }: Pick<Kernel, 'config' | 'logger'>,
+  { config, logger }: Pick<Context, 'config' | 'logger'>,
   {
     trustDir,
     identity,

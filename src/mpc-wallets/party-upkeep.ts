@@ -2,6 +2,7 @@
  * The periodic tasks of a party: deletes ended transactions from the journal, compares it with what was written, and
  * removes unused shares. Errors never end the process.
  */
+import type { Context } from '../context.ts'
 import { notHeld } from '../event-log/aggregate.ts'
 import { pause } from '../event-log/lead.ts'
 import type { JointKeysOf } from '../keys/mpc/ceremonies.ts'
@@ -10,10 +11,9 @@ import type { HeldByAll } from '../keys/mpc/held-by-all.ts'
 import type { ShareStore } from '../keys/mpc/share-store.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { tidyShares } from '../keys/mpc/tidy-shares.ts'
-import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import { hasEndedForGood } from '../transactions/ended-for-good.ts'
-import type { Kernel } from './kernel.ts'
+import { mpcKeyAggregate } from './aggregate.ts'
 
 const HOURLY_MS = 60 * 60_000
 /** Between two comparisons of the journal with what this process wrote, ms: one `stat`. */
@@ -32,7 +32,7 @@ const REST_MS = 100
  * @returns `ended` resolves when all tasks have stopped; `shares` says which keys have old shares, `null` for none
  */
 export function startMpcUpkeep(
-  kernel: Kernel,
+  kernel: Pick<Context, 'logger' | 'clock' | 'log'>,
   {
     journal,
     ...shares
@@ -116,7 +116,7 @@ function wordsOf(old: readonly string[], without: readonly string[]): string | n
 }
 
 async function endedForGood(
-  { log, clock }: Pick<Kernel, 'log' | 'clock'>,
+  { log, clock }: Pick<Context, 'log' | 'clock'>,
   transactionIds: readonly string[],
 ): Promise<readonly string[]> {
   const loaded = notHeld(await log.loadMany(transactionAggregate, transactionIds))
