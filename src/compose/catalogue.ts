@@ -29,3 +29,8 @@ export function composeRender(catalogue: Catalogue, { pool, logger }: Pick<Kerne
     },
   })
 }
+
+/** With how public events are rendered: for processes of capabilities that tell them. */
+export async function withRender(kernel: Kernel): Promise<Kernel & { readonly render: Render }> {
+  return { ...kernel, render: composeRender(await composeCatalogue(), kernel) }
+}

@@ -5,20 +5,27 @@
 
 import { findOutside } from '../activity/find-outside.ts'
 import type { RepeatedTask } from '../capability.ts'
-import { QUEUE_LIMITS } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { mpcQueue, QUEUE_LIMITS } from '../declarations.ts'
 import { lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
+import { type FindOpen, FORGET_INTERVAL_MS, forgetDone } from '../jobs/forget-done.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { soundJobs } from '../jobs/sound-jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
-import { createFindUnfinishedLanes, readLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
+import {
+  createFindUnfinishedLanes,
+  findOpenLanes,
+  readLanesOf,
+  transactionJobs,
+  withLanes,
+} from '../transactions/jobs.ts'
 import { createPartitionJobs, type PartitionJobs } from '../transactions/partition-jobs.ts'
 import { PAST, TASKS, WORK } from './capabilities.ts'
-import { FORGET_INTERVAL_MS, forgetDone, openWork } from './forget-done.ts'
 import type { Kernel } from './kernel.ts'
 import { createPlaceJobs } from './place-jobs.ts'
 import type { Work } from './run-process.ts'
@@ -121,6 +128,20 @@ function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): P
       logger.warn({ jobs: freed }, 'released jobs that were scheduled too far in the future; check the system clocks')
   }
   return repeat(free, { intervalMs: config.sweepIntervalMs, signal, onError })
+}
+
+/** Finds work that is not done, for every queue of the dispatcher. @param sentMs bytes that were submitted longer ago are submitted again */
+export function openWork(sentMs: number): ReadonlyMap<QueueName, FindOpen> {
+  const lanes = (['lane', 'submit'] as const).map((queue) => {
+    const findOpen: FindOpen = (pool, ids) => findOpenLanes(pool, queue, ids, sentMs)
+    return { queue, findOpen }
+  })
+  return new Map(
+    [...lanes, ...WORK].flatMap(({ queue, findOpen }) => [
+      [queue, findOpen],
+      [mpcQueue(queue), findOpen],
+    ]),
+  )
 }
 
 /** A failed job whose work is done by now is no finding: another job, or an operator, has removed the cause. */

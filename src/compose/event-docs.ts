@@ -1,7 +1,7 @@
 /** The public event types for the API document and for docs/events.md. */
 import type { Catalogue } from '../feed/catalogue.ts'
 import { eventSchemaOf } from '../feed/schemas.ts'
-import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
+import type { DocumentedEvent } from '../http/openapi-event-types.ts'
 import examples from './event-examples.json' with { type: 'json' }
 
 /** Golden events, by type: `npm run golden-log` writes them. */

@@ -117,7 +117,6 @@ export const http = {
     },
   },
   tags: {
-    'Event types': { description: 'When each event occurs, and its fields: in the feed and in webhooks.', place: 100 },
     Quotas: { description: 'The limits of your tenant and what is in use.', place: 130 },
     Sandbox: { description: 'Test funds for the local chains. Available in the sandbox only.', place: 140 },
     Operations: { description: 'Health checks and metrics for operators. No API key is needed.', place: 150 },

@@ -13,10 +13,10 @@ import { createDocument, type Document, sendDocument } from './document.ts'
 import { type ErrorCode, errorCodes } from './error-codes.ts'
 import { KEY_PATTERN, MAX_KEY_LENGTH } from './idempotency.ts'
 import { type Components, createComponents, namedAfter } from './openapi-components.ts'
+import { type DocumentedEvent, eventSection } from './openapi-event-types.ts'
 import { exampleOf } from './openapi-examples.ts'
 import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
 import { COMPONENT_RESPONSES, errorSchemas, refusalStatuses } from './openapi-refusals.ts'
-import { type DocumentedEvent, webhooksOf } from './openapi-webhooks.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import type { App } from './request.ts'
 
@@ -31,7 +31,6 @@ type Operation = {
 }
 type Description = {
   components?: object
-  webhooks?: object
   paths?: Record<string, Partial<Record<(typeof OPERATION_METHODS)[number], Operation>>>
 }
 
@@ -177,7 +176,7 @@ function complete(document: Description, events: readonly DocumentedEvent[], cod
       if (operation !== undefined) completeOperation(operation, components)
     }
   }
-  document.webhooks = webhooksOf(events, components)
+  Object.assign(document, eventSection(events, components))
   const schemas = { ...errorSchemas(codes), ...components.schemas() }
   document.components = { ...document.components, schemas, responses: COMPONENT_RESPONSES }
 }

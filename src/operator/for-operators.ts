@@ -54,6 +54,8 @@ export type ReaderNow = {
   /** Whether one must be running. */
   readonly isNeeded: boolean
   readonly subscription: string
+  /** What delivers nothing new while readers of the log wait: `webhooks`. */
+  readonly delivers: string
   /** Since the oldest event was recorded that it has not read. */
   readonly lagMs: number
 }

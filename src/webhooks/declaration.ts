@@ -123,6 +123,7 @@ export const webhooks = {
   ],
   tags: {
     Webhooks: { description: 'Have events sent to your URL, signed and in order for each resource.', place: 90 },
+    'Event types': { description: 'When each event occurs, and its fields: in the feed and in webhooks.', place: 100 },
   },
   quotas: {
     webhooks: {

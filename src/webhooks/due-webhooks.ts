@@ -1,6 +1,8 @@
 /** Finds what has something to be sent now. */
 import type { Pool } from 'pg'
+import type { QueueName } from '../core/registry.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
+import type { FindOpen } from '../jobs/forget-done.ts'
 import { replaysOf } from './line.ts'
 import { ASKED, isDue, isUntried, LIVE, MOST_REFUSED, PENDING, REPLAYED } from './sql.ts'
 
@@ -43,3 +45,8 @@ export async function readOldestPending(pool: Pool, now: number): Promise<number
   const at = rows[0]?.created_at
   return at == null ? 0 : Math.max(0, now - at.getTime()) / 1_000
 }
+
+/** Webhooks that are not disabled and have something to be sent, now or later. */
+export const OPEN_WEBHOOKS: ReadonlyMap<QueueName, FindOpen> = new Map([
+  ['webhook', (pool) => findDueLines(pool, new Date('9999-01-01'))],
+])

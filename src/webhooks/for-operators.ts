@@ -23,7 +23,7 @@ export const findings: readonly FindingSource[] = [
 /** A sender is needed while there is a webhook. Without one their subscription does not read, and it begins at the first. */
 export function webhookFacts({ webhooks, replays, subscription, lagMs }: WebhooksNow): ToldFacts {
   return {
-    reader: { process: WEBHOOK_SENDER, isNeeded: webhooks.length > 0, subscription, lagMs },
+    reader: { process: WEBHOOK_SENDER, isNeeded: webhooks.length > 0, delivers: 'webhooks', subscription, lagMs },
     judge({ processes, limits }: ServiceNow) {
       const senders = liveOf(processes, WEBHOOK_SENDER)
       return [...judgeWebhooks(webhooks, { limits, senders }), ...judgeReplays({ webhooks, replays }, senders)]

@@ -4,6 +4,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { declareSettings } from '../config/declare-settings.ts'
 import { ruleOf } from '../config/read-setting.ts'
 import { list, text } from '../config/schema-kinds.ts'
+import { ConfigError } from '../config.ts'
 
 const WEBHOOK_SETTINGS = {
   WEBHOOK_RECIPIENT: text(
@@ -62,6 +63,12 @@ function webhookConfig(input: WebhookInput): WebhookConfig {
     allowedNetworks: input.WEBHOOK_ALLOWED_NETWORKS ?? [],
     proxyUrl: input.WEBHOOK_PROXY_URL ?? null,
   }
+}
+
+/** @throws ConfigError when a sender has no identity: it could not sign */
+export function requireIdentity({ identity }: WebhookConfig): string {
+  if (identity !== null) return identity
+  throw new ConfigError(['WEBHOOK_IDENTITY must be set for a webhook sender: create one with age-keygen'])
 }
 
 /** Networks and URLs of the right form that do not exist. */

@@ -1,14 +1,16 @@
 /** Failed jobs whose work is done are removed, in each queue, on a real PostgreSQL. */
 
 import t from 'tap'
-import { forgetDone, OPEN_WEBHOOKS, openWork } from '../../src/compose/forget-done.ts'
+import { openWork } from '../../src/compose/dispatcher.ts'
 import { Conflict } from '../../src/core/errors.ts'
 import type { QueueName } from '../../src/core/registry.ts'
 import { QUEUE_LIMITS, QUEUE_NAMES } from '../../src/declarations.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
+import { forgetDone } from '../../src/jobs/forget-done.ts'
 import { migrateQueues } from '../../src/jobs/postgres.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
+import { OPEN_WEBHOOKS } from '../../src/webhooks/due-webhooks.ts'
 import { newTransactionId, seedWallet, TEST_CHAIN, transferIntent } from '../support/log.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, beat, hdRequest, withWallets } from '../support/wallet-parts.ts'

@@ -44,13 +44,8 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
     routes: /\/contract-call$/,
   },
   webhooks: {
-    namedBy: ['src/compose/bursar.ts', 'src/compose/forget-done.ts', 'src/compose/operator.ts'],
-    program: [
-      'workers/webhook-sender.ts',
-      'src/compose/webhook-sender.ts',
-      'src/compose/webhook-drain.ts',
-      'src/sandbox/added/webhooks.ts',
-    ],
+    namedBy: [],
+    program: ['workers/webhook-sender.ts', 'src/sandbox/added/webhooks.ts'],
     routes: /\/webhooks(\/|$)/,
   },
   recovery: {

@@ -13,6 +13,7 @@ import type { Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { composeApi } from '../../src/compose/api.ts'
+import { withRender } from '../../src/compose/catalogue.ts'
 import { startChainFollower } from '../../src/compose/chain-follower.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { startHeartbeat } from '../../src/compose/heartbeat.ts'
@@ -21,7 +22,6 @@ import { loadConfig } from '../../src/compose/load-config.ts'
 import type { Work } from '../../src/compose/run-process.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { startSubmitter } from '../../src/compose/submitter.ts'
-import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
 import type { Config } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { PROCESSES } from '../../src/core/processes.ts'
@@ -111,7 +111,11 @@ const WORKERS = {
   signer: startSigner,
   submitter: startSubmitter,
   'chain-follower': startChainFollower,
-  'webhook-sender': startWebhookSender,
+  async 'webhook-sender'(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+    // Loaded when one is started: a program can be built without webhooks.
+    const { startWebhookSender } = await import('../../src/webhooks/run-sender.ts')
+    return startWebhookSender(await withRender(kernel), signal)
+  },
 } as const
 export type WorkerName = keyof typeof WORKERS
 
@@ -210,7 +214,7 @@ function configOf(
 /** A webhook sender only for tests that give it an identity. */
 function workersOf({ webhooks }: Config): readonly WorkerName[] {
   return (Object.keys(WORKERS) as WorkerName[]).filter(
-    (name) => name !== 'webhook-sender' || webhooks.identity !== null,
+    (name) => name !== 'webhook-sender' || (webhooks?.identity ?? null) !== null,
   )
 }
 

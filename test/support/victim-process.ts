@@ -28,8 +28,11 @@ const ENTRIES: Readonly<Record<ProcessKind, () => Promise<Start>>> = {
     (await load<typeof import('../../src/compose/submitter.ts')>('compose/submitter')).startSubmitter,
   'chain-follower': async () =>
     (await load<typeof import('../../src/compose/chain-follower.ts')>('compose/chain-follower')).startChainFollower,
-  'webhook-sender': async () =>
-    (await load<typeof import('../../src/compose/webhook-sender.ts')>('compose/webhook-sender')).startWebhookSender,
+  'webhook-sender': async () => {
+    const { startWebhookSender } = await load<typeof import('../../src/webhooks/run-sender.ts')>('webhooks/run-sender')
+    const { withRender } = await load<typeof import('../../src/compose/catalogue.ts')>('compose/catalogue')
+    return async (kernel, signal) => startWebhookSender(await withRender(kernel), signal)
+  },
 }
 
 /** Far longer than a signal takes to stop every thread. */

@@ -1,8 +1,9 @@
 /** The API of webhooks and one or more senders on a fresh database, with receivers of this machine. No chain, no other worker. */
 import type { Test } from 'tap'
+import { withRender } from '../../src/compose/catalogue.ts'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { loadConfig } from '../../src/compose/load-config.ts'
-import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
+import { startWebhookSender } from '../../src/webhooks/run-sender.ts'
 import { runWorker } from './service-local.ts'
 import { ACME, makeWallet } from './wallet-parts.ts'
 import { LOCAL_RECEIVERS, type Receiver, withReceiver } from './webhook-receiver.ts'
@@ -45,7 +46,9 @@ export async function withWebhookSender(t: Test): Promise<SenderStage> {
     receiver,
     env,
     async startSender(name = 'sender') {
-      const { stop } = await runWorker(composeKernel(config, 'webhook-sender', name), startWebhookSender)
+      const { stop } = await runWorker(composeKernel(config, 'webhook-sender', name), async (kernel, signal) =>
+        startWebhookSender(await withRender(kernel), signal),
+      )
       t.after(stop)
       return { stop }
     },

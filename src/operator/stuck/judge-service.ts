@@ -41,7 +41,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): read
     { place: 10, found: judgeProcesses(facts, context) },
     { place: 20, found: judgeKeystores(facts) },
     { place: 50, found: judgeLeaders(facts, context) },
-    { place: 60, found: judgeTransactions(facts.openTransactions, context.limits) },
+    { place: 60, found: judgeTransactions(facts.openTransactions, context.limits, context.readers) },
     { place: 70, found: judgeReaders(facts, context.readers) },
     { place: 80, found: judgeFollowers(facts, context) },
     { place: 90, found: [...judgeParties(facts), ...judgeBans(facts), ...judgeAccusations(facts)] },

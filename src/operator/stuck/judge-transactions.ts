@@ -1,13 +1,20 @@
 /** Database transactions that delay the readers of the log. Pure. */
 import { type OpenTransaction, type OpenTransactions, openFor } from '../../event-log/open-transactions.ts'
 import { type Finding, type NextStep, step } from '../finding.ts'
+import type { ReaderNow } from '../for-operators.ts'
 import type { Limits } from '../limits.ts'
 import { duration } from '../words.ts'
 
 /** Maximum number named; when they have ended, the next ones are shown. */
 const MAX_NAMED = 5
 
-export function judgeTransactions(open: OpenTransactions, { workMs }: Pick<Limits, 'workMs'>): Finding[] {
+/** @param readers those of capabilities */
+export function judgeTransactions(
+  open: OpenTransactions,
+  { workMs }: Pick<Limits, 'workMs'>,
+  readers: readonly Pick<ReaderNow, 'delivers'>[],
+): Finding[] {
+  const waiting = ['event streams', ...readers.map(({ delivers }) => delivers)].join(' and ')
   return openFor(open, workMs)
     .slice(0, MAX_NAMED)
     .map((transaction) => ({
@@ -15,7 +22,7 @@ export function judgeTransactions(open: OpenTransactions, { workMs }: Pick<Limit
       subject: transaction.pid === null ? `prepared transaction ${transaction.prepared}` : `pid ${transaction.pid}`,
       problem:
         `${describe(transaction)} Readers of the log wait for it: accepted requests are processed late, by the sweeper, ` +
-        'event streams and webhooks deliver nothing new, and the auditor signs nothing new.',
+        `${waiting} deliver nothing new, and the auditor signs nothing new.`,
       forMs: transaction.openMs,
       next: [...endIt(transaction), ...preventIt(transaction), ...showIt(transaction)],
     }))

@@ -1,35 +1,35 @@
 /** What sends the deliveries of a webhook: the keys that sign them, the connections, and what is recorded. */
 import { createRequire } from 'node:module'
-import { ConfigError } from '../config.ts'
+import type { Context } from '../context.ts'
 import { decideOn } from '../event-log/aggregate.ts'
 import { recordOnce } from '../event-log/commit.ts'
 import { openWith, parseIdentities } from '../keys/age.ts'
-import { webhookAggregate } from '../webhooks/aggregate.ts'
-import { createSafeAgents } from '../webhooks/connect-safely.ts'
-import { createProxyAgents } from '../webhooks/connect-through-proxy.ts'
-import type { DrainContext } from '../webhooks/drain-webhook.ts'
-import { createLookUp } from '../webhooks/look-up.ts'
-import { postDelivery } from '../webhooks/post.ts'
-import { createIsAllowedAddress } from '../webhooks/public-address.ts'
-import { readReceiver } from '../webhooks/receiver-of.ts'
-import { MAX_ATTEMPTS } from '../webhooks/retry-schedule.ts'
-import type { RunningDrains } from '../webhooks/running-drains.ts'
-import { createSigningKeysOf, SecretUnusable } from '../webhooks/secrets.ts'
-import type { Kernel } from './kernel.ts'
+import { webhookAggregate } from './aggregate.ts'
+import { createSafeAgents } from './connect-safely.ts'
+import { createProxyAgents } from './connect-through-proxy.ts'
+import type { DrainContext } from './drain-webhook.ts'
+import { createLookUp } from './look-up.ts'
+import { postDelivery } from './post.ts'
+import { createIsAllowedAddress } from './public-address.ts'
+import { readReceiver } from './receiver-of.ts'
+import { MAX_ATTEMPTS } from './retry-schedule.ts'
+import type { RunningDrains } from './running-drains.ts'
+import { createSigningKeysOf, SecretUnusable } from './secrets.ts'
+import { requireIdentity } from './settings.ts'
 
 /** @throws ConfigError when the sender has no identity: it could not sign */
-export async function composeSender(
-  kernel: Kernel,
+export async function openSender(
+  ctx: Context,
   running: RunningDrains,
   bodiesOf: DrainContext['bodiesOf'],
 ): Promise<DrainContext & { readonly close: () => void }> {
-  const { config, pool, clock, leases, metrics } = kernel
+  const { config, pool, clock, leases, metrics } = ctx
   const { allowedNetworks, proxyUrl } = config.webhooks
   const isAllowed = createIsAllowedAddress(allowedNetworks)
   const lookUp = createLookUp({ hasOwnNetworks: allowedNetworks.length > 0 })
   const agents = proxyUrl === null ? createSafeAgents(isAllowed, lookUp) : createProxyAgents(proxyUrl, isAllowed)
   const userAgent = `Bursar/${version()}`
-  const identities = await identitiesOf(kernel)
+  const identities = await parseIdentities(requireIdentity(config.webhooks), 'WEBHOOK_IDENTITY')
   return {
     leases,
     pool,
@@ -39,7 +39,7 @@ export async function composeSender(
     keysOf: createSigningKeysOf({ pool, clock, open: (sealed) => openSecret(identities, sealed) }),
     bodiesOf,
     post: (...delivery) => postDelivery({ agents, userAgent }, ...delivery),
-    disable: disabling(kernel),
+    disable: disabling(ctx),
     clock,
     onAttempts(attempts) {
       for (const { posted, delivery } of attempts) {
@@ -53,13 +53,6 @@ export async function composeSender(
       agents.https.destroy()
     },
   }
-}
-
-async function identitiesOf({ config }: Kernel): Promise<readonly string[]> {
-  const { identity } = config.webhooks
-  if (identity === null)
-    throw new ConfigError(['WEBHOOK_IDENTITY must be set for a webhook sender: create one with age-keygen'])
-  return parseIdentities(identity, 'WEBHOOK_IDENTITY')
 }
 
 async function openSecret(identities: readonly string[], sealed: string): Promise<Uint8Array> {
@@ -76,7 +69,7 @@ async function openSecret(identities: readonly string[], sealed: string): Promis
  * Never silent: the event is in the feed, and the operator's log says why. What a receiver did says nothing about a webhook
  * that was changed meanwhile, which may have another one: its next attempt decides.
  */
-function disabling({ log, logger }: Kernel): DrainContext['disable'] {
+function disabling({ log, logger }: Pick<Context, 'log' | 'logger'>): DrainContext['disable'] {
   return async ({ webhookId, tenantId, version }, reason) => {
     const loaded = await log.load(webhookAggregate, webhookId)
     if (loaded.version !== version) return

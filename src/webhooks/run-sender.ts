@@ -3,28 +3,25 @@
  * due, and removes what is old. Any number sends.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Context } from '../context.ts'
 import { lead } from '../event-log/lead.ts'
 import { repeat } from '../event-log/repeat.ts'
+import { FORGET_INTERVAL_MS, forgetDone } from '../jobs/forget-done.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
-import { type Bodies, createBodies } from '../webhooks/bodies.ts'
-import { drainWebhook } from '../webhooks/drain-webhook.ts'
-import { findDueLines, readOldestPending } from '../webhooks/due-webhooks.ts'
-import { FAN_OUT, fanOut, type RenderEvents } from '../webhooks/fan-out.ts'
-import { parseLine } from '../webhooks/line.ts'
-import { createPlaces } from '../webhooks/places.ts'
-import { createTenantOf } from '../webhooks/receiver-of.ts'
-import { readRendered } from '../webhooks/rendered-by-id.ts'
-import { removeOld } from '../webhooks/retention.ts'
-import { runReplays } from '../webhooks/run-replays.ts'
-import { createRunningDrains } from '../webhooks/running-drains.ts'
-import { tellGivenUp } from '../webhooks/tell-given-up.ts'
-import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
-import { composeCatalogue, composeRender } from './catalogue.ts'
-import { FORGET_INTERVAL_MS, forgetDone, OPEN_WEBHOOKS } from './forget-done.ts'
-import type { Kernel } from './kernel.ts'
-import { newId } from './new-id.ts'
-import type { Work } from './run-process.ts'
-import { composeSender } from './webhook-drain.ts'
+import { type Bodies, createBodies } from './bodies.ts'
+import { drainWebhook } from './drain-webhook.ts'
+import { findDueLines, OPEN_WEBHOOKS, readOldestPending } from './due-webhooks.ts'
+import { FAN_OUT, fanOut, type RenderEvents } from './fan-out.ts'
+import { parseLine } from './line.ts'
+import { openSender } from './open-sender.ts'
+import { createPlaces } from './places.ts'
+import { createTenantOf } from './receiver-of.ts'
+import { readRendered } from './rendered-by-id.ts'
+import { removeOld } from './retention.ts'
+import { runReplays } from './run-replays.ts'
+import { createRunningDrains } from './running-drains.ts'
+import { tellGivenUp } from './tell-given-up.ts'
+import { createTellSenders, type TellSenders } from './tell-senders.ts'
 
 /** Jobs at once: they only put a line among those that wait for a place. */
 const JOBS_AT_ONCE = 16
@@ -32,12 +29,22 @@ const JOBS_AT_ONCE = 16
 const DUE_INTERVAL_MS = 1_000
 const RETENTION_INTERVAL_MS = 60 * 60_000
 
-export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): Promise<Work> {
-  const { config, jobs, leases, logger, pool, metrics, clock } = kernel
-  const render = composeRender(await composeCatalogue(), kernel)
+/** What a sender has: `render` gives the public events of events of the log. */
+type SenderContext = Context & { readonly render: RenderEvents }
+
+/**
+ * Sends until it is drained.
+ *
+ * @param signal aborts when the process is stopping
+ */
+export async function startWebhookSender(
+  ctx: SenderContext,
+  signal: AbortSignal,
+): Promise<{ readonly drain: () => Promise<void> }> {
+  const { config, jobs, leases, logger, pool, metrics, clock, render } = ctx
   const bodies = createBodies((ids) => readRendered({ pool, render }, ids))
   const running = createRunningDrains()
-  const sender = await composeSender(kernel, running, bodies.bodiesOf)
+  const sender = await openSender(ctx, running, bodies.bodiesOf)
   const oldest = 'Age in seconds of the oldest delivery that an enabled webhook has not received. 0 if there is none.'
   metrics.addGauge('bursar_webhook_oldest_pending_seconds', oldest, [], async () => [
     { labels: {}, value: await readOldestPending(pool, clock()) },
@@ -58,7 +65,7 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
   const onError = (error: unknown) =>
     logger.warn({ err: error }, 'a task of the webhook senders failed; it will restart')
   const leader = lead({ leases, name: FAN_OUT, leaseMs: config.leaseMs, signal, onError }, (_lease, stop) =>
-    leadSenders(kernel, { render: keeping(render, bodies), tell, onError }, stop),
+    leadSenders({ ...ctx, render: keeping(render, bodies) }, { tell, onError }, stop),
   )
   return {
     async drain() {
@@ -70,13 +77,12 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
 }
 
 type Led = {
-  readonly render: RenderEvents
   readonly tell: TellSenders
   readonly onError: (error: unknown) => void
 }
 
-async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signal: AbortSignal): Promise<void> {
-  const { pool, wakeUps, clock, metrics } = kernel
+async function leadSenders(ctx: SenderContext, { tell, onError }: Led, signal: AbortSignal): Promise<void> {
+  const { pool, wakeUps, clock, metrics, newId, render } = ctx
   const onRead = ({ recordedAt }: { readonly recordedAt: string }) =>
     metrics.setLevel('bursar_webhook_fan_out_lag_seconds', {}, Math.max(0, clock() - Date.parse(recordedAt)) / 1_000)
   const findDue = async () => tell(await findDueLines(pool, new Date(clock())))
@@ -91,8 +97,8 @@ async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signa
       signal,
       onError,
     }),
-    repeat(() => tellGivenUp(kernel, signal), { intervalMs: DUE_INTERVAL_MS, signal, onError }),
-    repeat(() => forgetDone(kernel, OPEN_WEBHOOKS), { intervalMs: FORGET_INTERVAL_MS, signal, onError }),
+    repeat(() => tellGivenUp(ctx, signal), { intervalMs: DUE_INTERVAL_MS, signal, onError }),
+    repeat(() => forgetDone(ctx, OPEN_WEBHOOKS), { intervalMs: FORGET_INTERVAL_MS, signal, onError }),
     repeat(findDue, { intervalMs: DUE_INTERVAL_MS, signal, onError }),
     repeat(() => removeOld(pool, clock(), signal), { intervalMs: RETENTION_INTERVAL_MS, signal, onError }),
   ])

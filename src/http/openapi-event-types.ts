@@ -19,12 +19,12 @@ export type DocumentedEvent = {
   readonly example: unknown
 }
 
-/** The entries by type; moves their schemas to the components. */
-export function webhooksOf(
+/** The section, which OpenAPI names so; moves the schemas of its entries to the components. */
+export function eventSection(
   events: readonly DocumentedEvent[],
   { moveOut }: Components,
-): Readonly<Record<string, object>> {
-  return Object.fromEntries(events.map((event) => [event.type, { post: entryOf(event, moveOut) }]))
+): { readonly webhooks: object } {
+  return { webhooks: Object.fromEntries(events.map((event) => [event.type, { post: entryOf(event, moveOut) }])) }
 }
 
 function entryOf(
