@@ -9,7 +9,7 @@ import type { Capability, Covers, Gauge, SeedNeeds, SigningNeeds } from '../capa
 import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { merged } from '../core/map-values.ts'
-import type { Opening } from '../core/registry.ts'
+import type { Opening, TransactionType } from '../core/registry.ts'
 import { mpcQueue, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
 import { knownEvents, type LogContents } from '../event-log/fold.ts'
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
@@ -28,7 +28,7 @@ import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
 import { transactions } from '../transactions/capability.ts'
-import type { RulesOfKinds } from '../transactions/kind-rules.ts'
+import type { KindRules, RulesOfKinds } from '../transactions/kind-rules.ts'
 import { nameParts } from '../transactions/parts.ts'
 import { wallets } from '../wallets/capability.ts'
 import type { KeyKind } from '../wallets/key-kinds.ts'
@@ -81,11 +81,15 @@ export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
 /** What dispatchers repeat, beside the work of lanes. */
 export const TASKS = CAPABILITIES.flatMap(({ tasks = [] }) => tasks)
 
-/** What capabilities say of their kinds of transactions. */
+/** What capabilities say of their kinds of transactions. Two openings of one type would have the rules of one of them. */
 export const KINDS: RulesOfKinds = new Map(
-  Object.entries(merged(CAPABILITIES.map(({ kinds }) => kinds))).map(
-    ([opening, rules]) => [TRANSACTION_TYPES[opening as Opening], rules] as const,
-  ),
+  Object.entries(
+    merged(
+      Object.entries(ofEachOpening(CAPABILITIES.map(({ kinds }) => kinds))).map(([opening, rules]) => ({
+        [TRANSACTION_TYPES[opening as Opening]]: rules,
+      })),
+    ),
+  ) as [TransactionType, KindRules][],
 )
 
 /** What goes to private relays, in the words of its capability; null where nothing does. */
@@ -94,7 +98,7 @@ export const RELAYED = [...KINDS.values()].find(({ relays }) => relays)?.relays 
 nameParts(merged(CAPABILITIES.map(({ parts }) => parts)))
 
 /** What transactions can do, for policies, by their opening event. */
-export const JUDGED_KINDS: JudgedKinds = merged(CAPABILITIES.map(({ judges }) => judges))
+export const JUDGED_KINDS: JudgedKinds = ofEachOpening(CAPABILITIES.map(({ judges }) => judges))
 
 /** Kinds of keys. A wallet with another kind is unfit, and nothing signs for it. */
 export const KEY_KINDS: Readonly<Record<string, KeyKind>> = merged(CAPABILITIES.map(({ keyKinds }) => keyKinds))
@@ -114,6 +118,16 @@ export const PAST: PastSource = {
   passing: merged(CAPABILITIES.map(({ past }) => past?.passing)),
   schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
   spendersOf,
+}
+
+/** @throws Error for an opening that a declaration has and no capability speaks of */
+function ofEachOpening<T>(
+  parts: readonly (Readonly<Record<string, T | undefined>> | undefined)[],
+): Readonly<Record<string, T>> {
+  const all = merged(parts)
+  const missing = Object.keys(TRANSACTION_TYPES).filter((opening) => !Object.hasOwn(all, opening))
+  if (missing.length > 0) throw new Error(`a capability opens transactions and has no rules: ${missing.join(', ')}`)
+  return all
 }
 
 /** What counts towards a quota. */

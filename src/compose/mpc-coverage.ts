@@ -97,7 +97,8 @@ export async function coverageOf(ctx: CoverageContext, asked: readonly AskedSign
     asked.map(async (item) => {
       const { kind } = item.intent
       const covers = Object.hasOwn(COVERS, kind) ? COVERS[kind] : undefined
-      if (covers !== undefined) verdicts.set(item, await covers(needs, item).catch(unlessBroken))
+      if (covers !== undefined && kind !== 'transaction')
+        verdicts.set(item, await covers(needs, item).catch(unlessBroken))
     }),
   )
   return asked.map((item) => verdicts.get(item) ?? notCovered('the kind of the request is unknown'))

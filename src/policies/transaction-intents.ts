@@ -32,12 +32,15 @@ export type JudgedKindsOf<D extends Pick<Declaration, 'openings'>> = Readonly<
   Record<keyof D['openings'] & Opening, JudgedKind>
 >
 
-/** A kind that nobody describes can do anything: every rule about what leaves a wallet matches it. */
+/** What a transaction can do that nobody describes: a swap of anything at any price, too. */
+const ANY_TRANSACTION = unclear(['batch', 'swap', 'contract_call', 'nft_mint'], { buys: ANY, slippageBps: 10_000 })
+
+/** A kind that nobody describes can do anything: every rule that denies or counts what leaves a wallet matches it. */
 export function judgedTransaction(kinds: JudgedKinds, { type, data }: OpeningFacts, facts: Facts): Judged {
   const { tenantId, environment, requestedAt, walletId, network, chainId, reserved } = data
   const native = nativeAsset(network, chainId)
   const fee = reserved.gasLimit * reserved.maxFeePerGas
-  const intents = [...(kinds[type]?.intents(data, facts) ?? [unclear(['contract_call'])]), ...delegations(data)]
+  const intents = [...(kinds[type]?.intents(data, facts) ?? [ANY_TRANSACTION]), ...delegations(data)]
   return {
     tenantId,
     environment,

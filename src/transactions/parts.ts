@@ -9,6 +9,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { mapValues } from '../core/map-values.ts'
 import type { Failure, Inclusion } from './events.ts'
 import type { Intent } from './intent.ts'
+import { partNames } from './kinds.ts'
 import type { ViewRow } from './transaction-row.ts'
 
 /** The parts of a transaction in the API, by name. A capability adds its own: `declare module '../transactions/parts.ts'`. */
@@ -45,9 +46,11 @@ type Parts = Readonly<Record<string, AnyPart>>
 
 let named: Parts | null = null
 
-/** @throws Error if others were named before */
+/** @throws Error if others were named before, and for a part that no declaration has: it would be kept out of no intent */
 export function nameParts(parts: Parts): void {
   if (named !== null) throw new Error('the parts of transactions are named once')
+  const undeclared = Object.keys(parts).filter((name) => !partNames().includes(name))
+  if (undeclared.length > 0) throw new Error(`declare these parts in intentParts: ${undeclared.join(', ')}`)
   named = parts
 }
 

@@ -107,7 +107,9 @@ function evidenceOf(nodes: Nodes, agreed: RpcReader, { loaded: { state }, attemp
  */
 export function isFutile(routing: Routing, item: Bytes, now: string): boolean {
   const { state } = item.loaded
-  if (state.state === 'unknown' || routeOf(item, routing).toNodes) return false
+  // What nobody has rules for is left, and not cancelled.
+  if (state.state === 'unknown' || !routing.kinds.get(state.type)?.relays || routeOf(item, routing).toNodes)
+    return false
   const { validUntil } = state.intent
   return validUntil !== null && Date.parse(validUntil) < Date.parse(now)
 }

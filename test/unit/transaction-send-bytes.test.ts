@@ -7,7 +7,7 @@ import { KINDS } from '../../src/compose/capabilities.ts'
 import type { Decision } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/append.ts'
 import { createCommit } from '../../src/event-log/commit.ts'
-import { type Receivers, sendBytes } from '../../src/transactions/send-bytes.ts'
+import { isFutile, type Receivers, sendBytes } from '../../src/transactions/send-bytes.ts'
 import { newestAttempt, type TransactionState } from '../../src/transactions/state.ts'
 import { submitLane } from '../../src/transactions/submit-lane.ts'
 import { cancelling, fold, golden, replaced, requested, signed } from '../support/recorded-transactions.ts'
@@ -71,6 +71,12 @@ t.test('bytes of a kind that the program has no rules of go nowhere', async (t) 
     t.equal(answer?.outcome, 'left')
   }
   t.strictSame([node.sent, relays.sent], [[], []])
+})
+
+t.test('nobody cancels what a program without rules of its kind left', async (t) => {
+  const state = fold([{ ...requested, data: { ...requested.data, validUntil: '2026-01-01T00:00:00.000Z' } }, signed])
+  for (const kinds of [KINDS, new Map()])
+    t.equal(isFutile({ relays: null, kinds }, bytesOf(state), '2026-12-01T00:00:00.000Z'), false)
 })
 
 t.test('relays get swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {

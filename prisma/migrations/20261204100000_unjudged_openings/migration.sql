@@ -9,5 +9,5 @@ DECLARE
   named CONSTANT text := $s$u.type NOT IN ('NonceFillRequested', 'CheckpointAnchorRequested', 'SwapGuardDeployRequested')$s$;
 BEGIN
   IF strpos(source, named) = 0 THEN RAISE EXCEPTION 'refuse_unjudged is not the function of the previous migration'; END IF;
-  EXECUTE replace(source, named, 'u.type <> ALL (unjudged_openings())');
+  EXECUTE replace(source, named, '(u.type = ANY (unjudged_openings())) IS NOT TRUE');
 END $body$;
