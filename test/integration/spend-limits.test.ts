@@ -12,6 +12,7 @@ import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { loginAs, poolUntilEnd } from '../support/database-login.ts'
 import { newTransactionId } from '../support/log.ts'
 import { append, decided, METADATA, NOW, REFUSED, sent } from '../support/raw-append.ts'
+import { appendRaw, rawEvent } from '../support/raw-events.ts'
 import { at, COUNTER, HOUR, open, type Spend, seeBlock, spending, spentOf, withSpending } from '../support/spending.ts'
 
 const TABLES = ['transactions', 'wallet_holds', 'spend_buckets', 'idempotency_keys'] as const
@@ -241,10 +242,23 @@ t.test('no process writes a counter otherwise than by events of transactions', a
   }
   t.equal(await spentOf(pool), '3')
   const api = await loginAs(t, { pool, url }, 'api')
-  for (const bad of [{ amount: -1n }, { amount: 1n, kept: 2n }, { amount: 10n ** 91n, limit: 10n ** 92n }])
-    await t.rejects(append(api, sent({ decisions: [await decided(log, newTransactionId(), spending(bad))] })), {
-      code: '22023',
-    })
+  const requested = async (spend: Spend) =>
+    sent({ decisions: [await decided(log, newTransactionId(), spending(spend))] })
+  for (const bad of [
+    { amount: 1n, kept: 2n },
+    { amount: 10n ** 91n, limit: 10n ** 92n },
+  ])
+    await t.rejects(append(api, await requested(bad)), { code: '22023' })
+  await t.rejects(requested({ amount: -1n }), TypeError, 'the program writes no negative amount')
+  const one = await requested({ amount: 77_777n })
+  const { stream_id: streamId, type, ...event } = one.events[0] as Readonly<Record<string, string>>
+  const negative = rawEvent({
+    ...{ streamId: streamId ?? '', type: type ?? '', schemaVersion: Number(event.schema_version) },
+    recordedAt: event.recorded_at ?? '',
+    data: JSON.stringify(event.data).replace('"77777"', '"-1"'),
+    metadata: JSON.stringify(event.metadata),
+  })
+  await t.rejects(appendRaw(api, [negative], one.rows, one.guards), { code: '22023' }, 'the database takes none')
   await t.resolves(append(api, own))
   t.equal(await spentOf(pool), '8')
 })

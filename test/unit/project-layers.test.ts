@@ -121,7 +121,7 @@ const PLANTS: readonly Plant[] = [
   ours('config-imports-core', 'src/config/planted.ts', 'src/event-log'),
   ours('settings-import-core', 'src/access/settings.ts', 'src/event-log'),
   ours('config-is-for-settings', 'src/wallets/planted-config.ts', 'src/config'),
-  { rule: 'no-circles-of-folders-in-nft', at: 'src/nft/metadata/planted.ts', imports: '../tokens/fate-of.ts' },
+  { rule: 'no-circles-of-folders-in-nft', at: 'src/nft/metadata/planted.ts', imports: '../tokens/mint-events.ts' },
   ours('declarations-are-data', 'src/replay/declaration.ts', 'src/jobs'),
   ours('http-is-for-routes', 'src/wallets/planted-use-case.ts', 'src/http'),
   { rule: 'http-is-for-routes', at: 'src/wallets/planted-body.ts', imports: './schemas.ts' },

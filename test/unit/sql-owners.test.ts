@@ -31,7 +31,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'operator chain_cursors': LAYERS.operator,
   'operator chain_stalls': LAYERS.operator,
   'operator mpc_keys': LAYERS.operator,
-  'operator nft_pins': LAYERS.operator,
   'operator unread_tokens': LAYERS.operator,
   'transactions balances': LAYERS.joined,
   'transactions chain_cursors': LAYERS.joined,
