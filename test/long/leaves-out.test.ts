@@ -22,6 +22,8 @@ import type * as Service from '../support/service-local.ts'
 type Leaf = {
   /** Files outside of the folder that do not compile without it. None may be added. */
   readonly namedBy: readonly string[]
+  /** A file outside whose SQL reads one of its tables: while there is one, the copy is not started. */
+  readonly readBy?: { readonly file: string; readonly table: string }
   /** The entry of its own program, what composes that, and what the sandbox prepares for it. */
   readonly program?: readonly string[]
   /** Its routes: the others stay. */
@@ -61,6 +63,7 @@ const LEAVES: Readonly<Record<string, Leaf>> = {
   },
   'mpc-wallets': {
     namedBy: [],
+    readBy: { file: 'src/wallets/signer-presence.ts', table: 'mpc_keys' },
     program: [
       'workers/mpc.ts',
       'workers/mpc-party.ts',
@@ -182,7 +185,9 @@ for (const [folder, leaf] of Object.entries(LEAVES))
         [],
         'no other file names it',
       )
-      if (broken.length === 0) await starts(t, copy, leaf)
+      const { readBy } = leaf
+      if (readBy !== undefined) t.ok(readFileSync(join(copy, readBy.file), 'utf8').includes(readBy.table), readBy.file)
+      else if (broken.length === 0) await starts(t, copy, leaf)
       t.comment(`${folder}: named by ${broken.length} files; ${Math.round((performance.now() - begun) / 1_000)} s`)
     },
   )
