@@ -6,7 +6,15 @@ import { readAuthorizations } from './authorizations.ts'
 import { hasOwnHash, provenBlock } from './block-proof.ts'
 import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
-import type { Block, BlockHeader, BlockRef, BlockTransaction, ChainLogEntry, FeeOffer } from './proven-block.ts'
+import {
+  BLOB_TYPE,
+  type Block,
+  type BlockHeader,
+  type BlockRef,
+  type BlockTransaction,
+  type ChainLogEntry,
+  type FeeOffer,
+} from './proven-block.ts'
 import { isUnsupported } from './rpc-errors.ts'
 import { lacksBytes, type Raw, type RecoverAddress } from './transaction-bytes.ts'
 
@@ -204,6 +212,7 @@ function assembleBlock({ block, receipts }: RawBlock, recover: RecoverAddress | 
     ...header,
     timestamp: readCount(block.timestamp, 'a timestamp'),
     baseFeePerGas: block.baseFeePerGas == null ? null : readQuantity(block.baseFeePerGas, 'a base fee'),
+    income: null,
     transactions: sent.flatMap((raw, i) => {
       const receipt = own[i]
       return receipt === undefined ? [] : [readTransaction(raw, receipt)]
@@ -226,6 +235,7 @@ function readTransaction(raw: Raw, receipt: Raw): BlockTransaction {
     offer: readOffer(raw),
     logs: logs.filter(isRaw).map(readLog),
     authorizations: readAuthorizations(raw),
+    hasBlobs: raw.type === toQuantity(BLOB_TYPE),
   }
 }
 

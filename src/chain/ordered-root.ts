@@ -6,9 +6,11 @@ type Rlp = Uint8Array | Rlp[]
 type Leaf = { readonly path: readonly number[]; readonly value: Uint8Array }
 
 const EMPTY = new Uint8Array()
+/** Of a list without items. */
+export const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 
 export function orderedRoot(items: readonly Uint8Array[]): string {
-  if (items.length === 0) return keccakHex(RLP.encode(EMPTY))
+  if (items.length === 0) return EMPTY_ROOT
   const leaves = items.map((value, index) => ({ path: nibblesOf(RLP.encode(index)), value }))
   return keccakHex(RLP.encode(trieNode(leaves, 0)))
 }

@@ -15,6 +15,7 @@ import {
   typeOf,
   within,
 } from './transaction-bytes.ts'
+import { type Withdrawal, withdrawalsOf } from './withdrawals.ts'
 
 /** Addresses, hashes and topics are lower case. */
 export type ChainLogEntry = {
@@ -47,17 +48,30 @@ export type BlockTransaction = {
   readonly logs: readonly ChainLogEntry[]
   /** EIP-7702; usually empty. */
   readonly authorizations: readonly Authorization[]
+  /** Whether it also paid for blobs (EIP-4844), at a price that is not read here. */
+  readonly hasBlobs: boolean
 }
 
 export type BlockRef = { readonly number: number; readonly hash: string }
 
 export type BlockHeader = BlockRef & { readonly parentHash: string }
 
+/** What changes balances beside transactions, and how far logs show it. */
+export type BlockIncome = {
+  /** Who gets the tips where the chain pays them to the one whom the header names, in lower case. */
+  readonly feeRecipient: string
+  readonly withdrawals: readonly Withdrawal[]
+  /** Whether its receipts have a log of each movement of native currency (EIP-7708, Amsterdam). */
+  readonly logsNative: boolean
+}
+
 export type Block = BlockHeader & {
   /** Seconds since the epoch. */
   readonly timestamp: number
   /** Wei per gas; `null` on a chain without EIP-1559. */
   readonly baseFeePerGas: bigint | null
+  /** Proven by its hash; `null` where headers do not hash. */
+  readonly income: BlockIncome | null
   readonly transactions: readonly BlockTransaction[]
 }
 
@@ -70,6 +84,7 @@ type Place = Omit<Block, 'transactions'>
 type Counted = { readonly gas: bigint; readonly logs: number }
 
 const DYNAMIC_FEE_TYPE = 2
+export const BLOB_TYPE = 3
 const SET_CODE_TYPE = 4
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
@@ -81,6 +96,7 @@ export function readProven(block: Raw, claimed: readonly Claimed[], recover: Rec
     parentHash: readLower(block.parentHash, 'its parent hash'),
     timestamp: readCount(block.timestamp, 'its timestamp'),
     baseFeePerGas: block.baseFeePerGas == null ? null : readQuantity(block.baseFeePerGas, 'its base fee'),
+    income: incomeOf(block),
   }
   let before: Counted = { gas: 0n, logs: 0 }
   const transactions = claimed.map((one, index) =>
@@ -91,6 +107,14 @@ export function readProven(block: Raw, claimed: readonly Claimed[], recover: Rec
     }),
   )
   return { ...place, transactions }
+}
+
+function incomeOf(block: Raw): BlockIncome {
+  return {
+    feeRecipient: readLower(block.miner, 'its fee recipient'),
+    withdrawals: withdrawalsOf(block),
+    logsNative: block.blockAccessListHash != null,
+  }
 }
 
 function readTransaction(place: Place, { raw, receipt }: Claimed, before: Counted, recover: RecoverAddress | null) {
@@ -118,6 +142,7 @@ function readTransaction(place: Place, { raw, receipt }: Claimed, before: Counte
       logIndex: before.logs + index,
     })),
     authorizations: typeOf(raw) === SET_CODE_TYPE ? readAuthorizations(raw) : [],
+    hasBlobs: typeOf(raw) === BLOB_TYPE,
   } satisfies BlockTransaction
 }
 

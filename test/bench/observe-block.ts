@@ -142,6 +142,7 @@ function blockOf(round: number, first: number, ours: number): Block {
     offer: null,
     logs,
     authorizations: [],
+    hasBlobs: false,
   }
-  return { ...place, baseFeePerGas: 1n, transactions: [transaction] }
+  return { ...place, baseFeePerGas: 1n, income: null, transactions: [transaction] }
 }

@@ -152,8 +152,9 @@ function blockOf(sent: Pick<Block['transactions'][number], 'from' | 'to' | 'hash
     effectiveGasPrice: 1n,
     offer: null,
     authorizations: [],
+    hasBlobs: false,
   } as const
-  const place = { number: 5, hash: '0x05', parentHash: '0x04', timestamp: 1_800_000_000, baseFeePerGas: 1n }
+  const place = { number: 5, hash: '0x05', parentHash: '0x04', timestamp: 1_800_000_000, baseFeePerGas: 1n, income: null }
   return { ...place, transactions: [transaction] }
 }
 

@@ -64,6 +64,7 @@ const BLOCK: Block = {
   parentHash: '0xa',
   timestamp: 1,
   baseFeePerGas: 1n,
+  income: null,
   transactions: Array.from({ length: 200 }, (_, n) => ({
     hash: `0x${n}`,
     from: `0x1${(n + 1).toString(16).padStart(39, '0')}`,
@@ -77,6 +78,7 @@ const BLOCK: Block = {
     offer: { maxFeePerGas: 30_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n },
     logs: [],
     authorizations: [],
+    hasBlobs: false,
   })),
 }
 

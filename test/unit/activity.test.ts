@@ -177,11 +177,12 @@ function sent(transaction: Partial<BlockTransaction> & { readonly hash: string }
     offer: null,
     logs: [],
     authorizations: [],
+    hasBlobs: false,
     ...transaction,
   }
 }
 function block(...transactions: BlockTransaction[]): Block {
-  return { number: 1, hash: '0xb1', parentHash: '0xb0', timestamp: 1, baseFeePerGas: 1n, transactions }
+  return { number: 1, hash: '0xb1', parentHash: '0xb0', timestamp: 1, baseFeePerGas: 1n, income: null, transactions }
 }
 const touched = (address: string, asset = ETH, type: TouchedWallet['type'] = 'hd'): TouchedWallet => ({
   walletId: `${address.slice(2, 3)}-${type}`,

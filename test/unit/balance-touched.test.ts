@@ -28,6 +28,7 @@ t.test('a block touches senders, recipients, both sides of a token transfer, and
     offer: null,
     logs,
     authorizations: [],
+    hasBlobs: false,
   })
   const log = (...topics: string[]) => ({ address: token, topics, data: topic('0x5'), logIndex: 0 })
   const block = (...transactions: Block['transactions']): Block => ({
@@ -36,6 +37,7 @@ t.test('a block touches senders, recipients, both sides of a token transfer, and
     parentHash: '0x1',
     timestamp: 1,
     baseFeePerGas: 1n,
+    income: null,
     transactions,
   })
   const transfer = log(TRANSFER_TOPIC, topic(bob), topic(carol))

@@ -7,7 +7,7 @@ import { concat, encodeRlp, keccak256, Transaction, type TransactionLike, toBeAr
 import t from 'tap'
 import { headerHash, provenBlock } from '../../src/chain/block-proof.ts'
 import type { Block } from '../../src/chain/blocks.ts'
-import { orderedRoot } from '../../src/chain/ordered-root.ts'
+import { EMPTY_ROOT, orderedRoot } from '../../src/chain/ordered-root.ts'
 import { lacksBytes, type Raw, senderOf, transactionBytes } from '../../src/chain/transaction-bytes.ts'
 import { recoveredAddress } from '../../src/keys/recovered-address.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -39,12 +39,12 @@ const SENT: Readonly<Record<string, TransactionLike>> = {
   'set code': { ...CALL, ...FEES, type: 4, authorizationList: [AUTHORIZATION] },
 }
 const LONDON = { baseFeePerGas: '0x12a05f200' } // 5 gwei
-const CANCUN = { ...LONDON, withdrawalsRoot: hash('withdrawals'), blobGasUsed: '0x20000', excessBlobGas: '0x0' }
+const CANCUN = { ...LONDON, withdrawalsRoot: EMPTY_ROOT, blobGasUsed: '0x20000', excessBlobGas: '0x0' }
 const PRAGUE = { ...CANCUN, parentBeaconBlockRoot: hash('beacon'), requestsHash: hash('requests') }
 const HEADERS: Readonly<Record<string, Raw>> = {
   'before London': {},
   'of London, and of polygon': LONDON,
-  'of Shanghai': { ...LONDON, withdrawalsRoot: hash('withdrawals') },
+  'of Shanghai': { ...LONDON, withdrawalsRoot: EMPTY_ROOT },
   'of BSC before Bohr': CANCUN,
   'of Prague, and of BSC': { ...PRAGUE, parentBeaconBlockRoot: hash('beacon') },
   'of Amsterdam': { ...PRAGUE, blockAccessListHash: hash('accesses'), slotNumber: '0x101' },

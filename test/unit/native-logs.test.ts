@@ -25,7 +25,7 @@ function nativeLog(from: string, to: string, amount: bigint, logIndex = 0): Chai
 function transaction(given: Partial<BlockTransaction>): BlockTransaction {
   return {
     ...{ hash: word('1'), from: ALICE, to: BOB, nonce: 0, value: 0n, input: '0x', status: 'success' as const },
-    ...{ gasUsed: 21_000n, effectiveGasPrice: 10n, offer: null, logs: [], authorizations: [] },
+    ...{ gasUsed: 21_000n, effectiveGasPrice: 10n, offer: null, logs: [], authorizations: [], hasBlobs: false },
     ...given,
   }
 }

@@ -150,7 +150,8 @@ function blockOf(number: number, logs: ReturnType<typeof log>[]): Block {
     parentHash: '0x',
     timestamp: 0,
     baseFeePerGas: null,
-    transactions: [{ ...transaction, gasUsed: 0n, effectiveGasPrice: 0n, offer: null, logs, authorizations: [] }],
+    income: null,
+    transactions: [{ ...transaction, gasUsed: 0n, effectiveGasPrice: 0n, offer: null, logs, authorizations: [], hasBlobs: false }],
   }
 }
 
