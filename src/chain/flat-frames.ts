@@ -55,7 +55,8 @@ function isCallOf(caller: readonly number[], address: readonly number[]): boolea
 function placeOf(value: unknown): readonly number[] {
   if (!Array.isArray(value) || value.length > MAX_DEPTH) throw new Error('a trace without its place')
   return value.map((part: unknown) => {
-    if (typeof part !== 'number' || !Number.isSafeInteger(part) || part < 0) throw new Error('a trace without its place')
+    if (typeof part !== 'number' || !Number.isSafeInteger(part) || part < 0)
+      throw new Error('a trace without its place')
     return part
   })
 }

@@ -78,7 +78,9 @@ t.test('logs, agreed traces and proven balances of a block add up to the same fo
       const income = { feeRecipient: MINER, withdrawals: withdrawn, logsNative: false }
       const before = execute(all, false, income)
       const since = execute(all, true, { ...income, logsNative: true })
-      const proven = new Map([...before.changes].map(([address, wei]) => [address, { standing: 'proven' as const, wei }]))
+      const proven = new Map(
+        [...before.changes].map(([address, wei]) => [address, { standing: 'proven' as const, wei }]),
+      )
       const base = { quorum: 2, traces: [], changes: new Map(), paysTips: true }
       const shown = ['a', 'b'].map((host) => ({ host, moves: before.moves }))
       for (const address of [WALLET, addressOf(2), MINER, CREATED]) {

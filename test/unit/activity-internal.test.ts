@@ -182,7 +182,10 @@ t.test('the sender is told where there is one, and who answers for it', (t) => {
 t.test('a balance alone names the transaction if only one names the wallet', (t) => {
   const truth = { ...plain, values: 3n, fees: 1n, movements: [paid(1, 5n)] }
   const hashesWith = (mentions: readonly string[]) =>
-    toldOfWallet(evidence(truth, { change: proof(truth), mentions })).transfers.map(({ hash, amount }) => [hash, amount])
+    toldOfWallet(evidence(truth, { change: proof(truth), mentions })).transfers.map(({ hash, amount }) => [
+      hash,
+      amount,
+    ])
   t.strictSame(hashesWith([hashOf(1)]), [[hashOf(1), 5n]])
   t.strictSame(hashesWith([hashOf(1), hashOf(2)]), [[null, 5n]])
   t.strictSame(hashesWith([]), [[null, 5n]])

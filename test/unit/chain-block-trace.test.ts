@@ -60,7 +60,12 @@ const byTracer = (calls: readonly Call[], isNamed = true) =>
 
 function asFlat(call: Call, hash: string, traceAddress: readonly number[] = []): Record<string, unknown>[] {
   const { kind, from, to, value, fails, calls } = call
-  const place = { transactionHash: hash, traceAddress, subtraces: calls.length, ...(fails ? { error: 'Reverted' } : {}) }
+  const place = {
+    transactionHash: hash,
+    traceAddress,
+    subtraces: calls.length,
+    ...(fails ? { error: 'Reverted' } : {}),
+  }
   const sides = { from, value: hex(value) }
   const own =
     kind === 'SELFDESTRUCT'
@@ -97,7 +102,13 @@ t.test('a trace that does not fit the block is refused as a whole', (t) => {
   refused([first, first])
   refused([first, second, { ...second, txHash: hashOf(7) }])
   refused([first, { txHash: hashOf(1), error: 'execution timeout' }])
-  for (const other of [{ value: 6n }, { to: addressOf(4) }, { from: addressOf(4) }, { fails: true }, { kind: 'CREATE' as const }])
+  for (const other of [
+    { value: 6n },
+    { to: addressOf(4) },
+    { from: addressOf(4) },
+    { fails: true },
+    { kind: 'CREATE' as const },
+  ])
     refused(byTracer([{ ...paying, ...other }, plain]))
   for (const other of [{ from: 'nobody' }, { to: null }, { value: '5' }, { type: 'JUMP' }, { calls: [null] }])
     refused([{ ...first, result: { ...first?.result, ...other } }, second])
@@ -123,6 +134,9 @@ t.test('a flat list is refused unless it has the order of the calls', (t) => {
 t.test('a trace that is deeper than a transaction can be is refused, and does not end the process', (t) => {
   let nested = asCallTracer(plain)
   for (let i = 0; i < 50_000; i++) nested = { ...asCallTracer(plain), calls: [nested] }
-  t.throws(() => movesIn(blockOf([plain]), tracedByCallTracer([{ txHash: hashOf(0), result: nested }])), /more than a block/)
+  t.throws(
+    () => movesIn(blockOf([plain]), tracedByCallTracer([{ txHash: hashOf(0), result: nested }])),
+    /more than a block/,
+  )
   t.end()
 })

@@ -1,18 +1,16 @@
 /** What a block, traces of it and balances say of the wallets that it may have paid, for `toldOfWallet`. Pure. */
 import type { TracedMove } from '../../chain/block-trace.ts'
+import type { NodeTrace } from '../../chain/block-traces.ts'
 import type { Block, BlockTransaction } from '../../chain/blocks.ts'
 import { nativeTransfersOf } from '../../chain/native-logs.ts'
 import type { Movement, TraceOfWallet, WalletEvidence } from './told-of-wallet.ts'
-
-/** The moves of the whole block that one node shows; `movesIn` has checked that they fit it. */
-export type ShownTrace = { readonly host: string; readonly moves: readonly TracedMove[] }
 
 export type BlockSources = {
   /** Proven, or agreed where headers do not hash. */
   readonly block: Block
   /** How many nodes must say the same. */
   readonly quorum: number
-  readonly traces: readonly ShownTrace[]
+  readonly traces: readonly NodeTrace[]
   /** By address in lower case: what could be read. */
   readonly changes: ReadonlyMap<string, NonNullable<WalletEvidence['change']>>
   /** Whether tips go to the address that the header names: on ethereum. Others pay whom their consensus names. */
@@ -133,10 +131,12 @@ function withdrawnBy({ income }: Block, address: string): bigint {
   return own.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
-/** Who pays a wallet names it in call data or logs, unless the contract has it in its storage. */
+/** Who pays a wallet sends as it, calls it, or names it in call data or logs, unless a contract has it in its storage. */
 function mentionsOf({ transactions }: Block, address: string): string[] {
   const digits = address.slice(2)
-  const names = ({ input, logs }: BlockTransaction): boolean =>
+  const names = ({ from, to, input, logs }: BlockTransaction): boolean =>
+    from === address ||
+    to === address ||
     input.includes(digits) ||
     logs.some(({ topics, data }) => topics.some((topic) => topic.endsWith(digits)) || data.includes(digits))
   return transactions.filter((one) => one.status === 'success' && names(one)).map(({ hash }) => hash)
