@@ -1,6 +1,7 @@
 /** The configured chains, each with its RPC client and its fee oracle; one set per process. */
 import { ValidationFailed } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
+import { type BlockTraces, createBlockTraces } from './block-traces.ts'
 import { type CodeLookup, createCodeLookup } from './code.ts'
 import { createExistsFinally, type ExistsFinally } from './existence.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
@@ -21,6 +22,8 @@ const FEE_REFRESH_MS = 2_000
  */
 const FOREIGN_RESPONSE_BYTES = 1024 * 1024
 const FOREIGN_TIMEOUT_MS = 5_000
+/** A trace of a full block of ethereum has about 10 MB. */
+const TRACE_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /** The doubled base fee of a quote covers six full blocks: 72 s on Ethereum. */
 const FEE_MAX_STALE_MS = 60_000
@@ -43,6 +46,8 @@ export type ChainClient = {
   readonly code: CodeLookup
   readonly exists: ExistsFinally
   readonly forks: ForkWatch
+  /** What one node shows by it is a hint. With connections, circuits and limits of its own: a slow trace stops nothing else. */
+  readonly traces: BlockTraces
   readonly multicall: MulticallCheck
 }
 
@@ -111,6 +116,16 @@ function createChainClient(settings: ChainSettings, options: Parameters<typeof c
     blamesTimeouts: false,
     head: client.head,
   })
+  const tracers = createRpcClient({
+    ...shared,
+    timeoutMs,
+    maxResponseBytes: TRACE_RESPONSE_BYTES,
+    blamesTimeouts: false,
+    head: client.head,
+  })
+  const { network, environment } = settings
+  const onRefused = (host: string, reason: string): void =>
+    options.log.warn({ network, environment, host, reason }, 'a node did not trace a block; will ask it again later')
   const { agreed } = client
   const relays = settings.relayUrls === undefined ? null : createRelays(settings.relayUrls, { ...shared, timeoutMs })
   return {
@@ -129,10 +144,12 @@ function createChainClient(settings: ChainSettings, options: Parameters<typeof c
     code: createCodeLookup({ client: agreed, now }),
     exists: createExistsFinally(agreed),
     forks: createForkWatch({ client: agreed, chain: settings, now, log: options.log }),
+    traces: createBlockTraces(tracers, { now, onRefused }),
     multicall: createMulticallCheck(agreed, settings.multicall3Address, now),
     close() {
       client.close()
       strangers.close()
+      tracers.close()
       relays?.close()
     },
   }

@@ -56,6 +56,7 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
       warning: async () => (await warnOfWaiting(pool, chainId)) ?? multicall.problem(),
     })),
     ...forkChecks(kernel),
+    ...traceChecks(kernel),
   ]
 }
 
@@ -71,6 +72,15 @@ function forkChecks({ chains }: Pick<Kernel, 'chains'>): ReadinessCheck[] {
         ? null
         : `${problem}: gas is held as nodes estimate it; update Bursar`
     },
+  }))
+}
+
+/** How the nodes of each chain trace blocks. A chain is followed without it: what contracts pay is then found by balances. */
+function traceChecks({ chains }: Kernel): ReadinessCheck[] {
+  return chains.all.map(({ settings, traces }) => ({
+    name: `traces:${chainName(settings)}`,
+    check: async () => undefined,
+    state: () => traces.state(),
   }))
 }
 

@@ -22,7 +22,11 @@ const GENESIS: RpcResult = { ok: false, error: { kind: 'answer', code: -32000, m
 /** A state with one wallet, and the header over it. */
 async function stateWith(balance: bigint, number: string) {
   const trie = await createMPT()
-  for (const [address, wei] of [[WALLET, balance], [OTHER, 9n], [SAFE, 50n - balance]] as const) {
+  for (const [address, wei] of [
+    [WALLET, balance],
+    [OTHER, 9n],
+    [SAFE, 50n - balance],
+  ] as const) {
     const account = encodeRlp(['0x', wei === 0n ? '0x' : hexlify(toBeArray(wei)), EMPTY_ROOT, keccak256('0x')])
     await trie.put(getBytes(keccak256(address)), getBytes(account))
   }
@@ -36,7 +40,15 @@ const [before, after] = [await stateWith(5n, '0x8'), await stateWith(12n, '0x9')
 
 const paying: BlockTransaction = {
   ...{ hash: HASH, from: SENDER, to: SAFE, nonce: 0, value: 0n, input: `0x1234${WALLET.slice(2).padStart(64, '0')}` },
-  ...{ status: 'success', gasUsed: 1n, effectiveGasPrice: 1n, offer: null, logs: [], authorizations: [], hasBlobs: false },
+  ...{
+    status: 'success',
+    gasUsed: 1n,
+    effectiveGasPrice: 1n,
+    offer: null,
+    logs: [],
+    authorizations: [],
+    hasBlobs: false,
+  },
 }
 const BLOCK: Block = {
   ...{ number: 9, hash: String(after.header.hash), parentHash: String(before.header.hash), timestamp: 1 },
@@ -77,7 +89,10 @@ async function tell(nodes: readonly NodeReader[], needed: number) {
   let time = 0
   const reads = { nodes: () => nodes, quorum: { needed, nodes: nodes.length } }
   const agreed = { batch: async (all: readonly RpcRequest[]) => all.map(() => MISSING) }
-  const traces = createBlockTraces(reads, { now: () => time++, onRefused: (host, why) => refused.push(`${host}: ${why}`) })
+  const traces = createBlockTraces(reads, {
+    now: () => time++,
+    onRefused: (host, why) => refused.push(`${host}: ${why}`),
+  })
   const [found] = await findInternal(
     {
       ...{ traces, quorum: needed, paysTips: true },
@@ -87,7 +102,13 @@ async function tell(nodes: readonly NodeReader[], needed: number) {
     [BLOCK],
   )
   const told = [...(found?.told ?? [])].flatMap(([address, { transfers }]) =>
-    transfers.map(({ hash, counterparty, amount, attribution }) => ({ address, hash, counterparty, amount, attribution })),
+    transfers.map(({ hash, counterparty, amount, attribution }) => ({
+      address,
+      hash,
+      counterparty,
+      amount,
+      attribution,
+    })),
   )
   return { told, refused, doubted: [...(found?.told.values() ?? [])].flatMap((one) => one.refuted), traces }
 }
@@ -123,7 +144,11 @@ t.test('one liar of three, asked first, neither invents nor changes an amount', 
   for (const [name, lie] of Object.entries(lies)) {
     const nodes = [node('liar', TRACING(lie)), node('b', { ...PROVING }), node('c', PROVING)]
     const { told, doubted } = await tell(nodes, 2)
-    t.strictSame(told.map(({ address, amount }) => [address, amount]), [[WALLET, 7n]], name)
+    t.strictSame(
+      told.map(({ address, amount }) => [address, amount]),
+      [[WALLET, 7n]],
+      name,
+    )
     t.ok(doubted.includes('liar') || name === 'in and out', `${name}: refuted`)
   }
 })
