@@ -17,8 +17,11 @@ export type TracedMove = {
   readonly amount: bigint
 }
 
-/** How a node traces: `debug_traceBlockByNumber` with `callTracer` of geth, or `trace_block` of OpenEthereum. */
-export const TRACE_METHODS = ['debug_traceBlockByNumber', 'trace_block'] as const
+/**
+ * How a node traces: `trace_block` of OpenEthereum, or `debug_traceBlockByNumber` with `callTracer` of geth. In the order of
+ * preference: providers ask less for the first one.
+ */
+export const TRACE_METHODS = ['trace_block', 'debug_traceBlockByNumber'] as const
 export type TraceMethod = (typeof TRACE_METHODS)[number]
 
 /** A call in a transaction, in the form that both methods are read into. */
