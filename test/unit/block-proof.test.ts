@@ -3,7 +3,7 @@
  * taken from it. The blocks are real ones (test/vectors), or made by other code than ours.
  */
 import { readFileSync } from 'node:fs'
-import { concat, encodeRlp, keccak256, Transaction, type TransactionLike, toBeArray, Wallet } from 'ethers'
+import { concat, encodeRlp, keccak256, Transaction, type TransactionLike, toBeArray, toBeHex, Wallet } from 'ethers'
 import t from 'tap'
 import { headerHash, provenBlock } from '../../src/chain/block-proof.ts'
 import type { Block } from '../../src/chain/blocks.ts'
@@ -137,6 +137,46 @@ t.test('a base fee of 0 cannot be kept back', async (t) => {
   t.equal(disproof(block, [], []), null)
   for (const baseFeePerGas of [null, undefined])
     t.equal(disproof({ ...block, baseFeePerGas }, [], []), 'block 0x10: its baseFeePerGas is missing')
+})
+
+t.test('what validators withdrew is proven by its root, and nothing beside it is taken', async (t) => {
+  const [own, other] = [TO, `0x${'44'.repeat(20)}`]
+  const shown = [
+    { index: '0x0', validatorIndex: '0x7', address: own, amount: '0x5' },
+    { index: '0x1', validatorIndex: '0x80', address: other, amount: '0x3b9aca00' },
+  ]
+  const bare = (value: string) => (value === '0x0' ? '0x' : toBeHex(BigInt(value)))
+  const items = shown.map(({ index, validatorIndex, address, amount }) =>
+    encodeRlp([bare(index), bare(validatorIndex), address, bare(amount)]),
+  )
+  const { block } = await oracleBlock({ ...LONDON, withdrawalsRoot: await trieRoot(items) }, [])
+  const incomeOf = (withdrawals: unknown) => {
+    const { block: read } = provenBlock({ ...block, withdrawals }, [], [], null)
+    return read?.income?.withdrawals ?? null
+  }
+  t.strictSame(incomeOf(shown), [
+    { address: own, amount: 5n * GWEI },
+    { address: other, amount: GWEI * GWEI },
+  ])
+  for (const lie of [undefined, [], shown.slice(1), shown.toReversed(), [...shown, shown[0]]]) t.equal(incomeOf(lie), null)
+  for (const field of ['index', 'validatorIndex', 'address', 'amount'])
+    t.equal(incomeOf([{ ...shown[0], [field]: field === 'address' ? other : '0x9' }, shown[1]]), null, field)
+  const without = await oracleBlock(LONDON, [])
+  const beside = provenBlock({ ...without.block, withdrawals: shown }, [], [], null)
+  t.strictSame(beside.block?.income?.withdrawals, [], 'no root, no withdrawals')
+})
+
+t.test('whether receipts log native currency follows from the header', (t) => {
+  for (const [name, isLogged] of [
+    ['geth-osaka', false],
+    ['geth-amsterdam', true],
+  ] as const)
+    for (const { block, receipts } of vector(name)) {
+      const { transactions, ...header } = block
+      t.equal(proven({ block: header, transactions, receipts }).income?.logsNative, isLogged)
+      t.equal(disproof({ ...header, blockAccessListHash: isLogged ? null : hash('list') }, transactions, receipts) === null, false)
+    }
+  t.end()
 })
 
 t.test('the ordered root is that of the library, for every length', async (t) => {
