@@ -21,8 +21,9 @@ export type BlockTraces = {
    * is processed without traces too.
    *
    * @param wanted how many nodes
+   * @param known traces of the block that were read before: their nodes are not asked again
    */
-  readonly read: (block: Block, wanted: number) => Promise<readonly NodeTrace[]>
+  readonly read: (block: Block, wanted: number, known?: readonly NodeTrace[]) => Promise<readonly NodeTrace[]>
   /** How each node traces, in the words of `/readyz`. */
   readonly state: () => Promise<string>
 }
@@ -68,10 +69,11 @@ export function createBlockTraces(
     return null
   }
   return {
-    async read(block, wanted) {
-      const traces: NodeTrace[] = []
+    async read(block, wanted, before = []) {
+      const traces = [...before]
       for (const node of nodes()) {
-        if (traces.length === wanted) break
+        if (traces.length >= wanted) break
+        if (before.some(({ host }) => host === node.host)) continue
         const trace = await readFrom(node, block)
         if (trace !== null) traces.push(trace)
       }

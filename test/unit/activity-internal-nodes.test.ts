@@ -131,6 +131,7 @@ t.test('three nodes: one trace and the proof, whoever has them', async (t) => {
 t.test('three nodes without proofs: what two of them trace alike', async (t) => {
   const [a, b, c] = [node('a', TRACING(HONEST)), node('b', {}), node('c', TRACING(HONEST))]
   t.strictSame((await tell([a, b, c], 2)).told, [{ ...paid, attribution: 'agreed' }])
+  t.equal(a.asked.filter((method) => method.startsWith('debug_')).length, 2, 'looked at and asked once')
   t.strictSame((await tell([a, b], 2)).told, [], 'one of them alone')
 })
 

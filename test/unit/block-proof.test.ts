@@ -158,7 +158,8 @@ t.test('what validators withdrew is proven by its root, and nothing beside it is
     { address: own, amount: 5n * GWEI },
     { address: other, amount: GWEI * GWEI },
   ])
-  for (const lie of [undefined, [], shown.slice(1), shown.toReversed(), [...shown, shown[0]]]) t.equal(incomeOf(lie), null)
+  for (const lie of [undefined, [], shown.slice(1), shown.toReversed(), [...shown, shown[0]]])
+    t.equal(incomeOf(lie), null)
   for (const field of ['index', 'validatorIndex', 'address', 'amount'])
     t.equal(incomeOf([{ ...shown[0], [field]: field === 'address' ? other : '0x9' }, shown[1]]), null, field)
   const without = await oracleBlock(LONDON, [])
@@ -174,7 +175,10 @@ t.test('whether receipts log native currency follows from the header', (t) => {
     for (const { block, receipts } of vector(name)) {
       const { transactions, ...header } = block
       t.equal(proven({ block: header, transactions, receipts }).income?.logsNative, isLogged)
-      t.equal(disproof({ ...header, blockAccessListHash: isLogged ? null : hash('list') }, transactions, receipts) === null, false)
+      t.equal(
+        disproof({ ...header, blockAccessListHash: isLogged ? null : hash('list') }, transactions, receipts) === null,
+        false,
+      )
     }
   t.end()
 })

@@ -41,7 +41,7 @@ async function toldIn(sources: InternalSources, block: Block): Promise<ReadonlyM
   const needsBalances = !isLogged(block) && (isBlind || sources.quorum > 1)
   const changes = needsBalances ? await sources.changesOf(block, [...wallets]) : new Map<string, BalanceChange>()
   const isOpen = !isLogged(block) && !isBlind && [...wallets].some((address) => !changes.has(address))
-  const all = isOpen && sources.quorum > 1 ? await sources.traces.read(block, sources.quorum) : traces
+  const all = isOpen && sources.quorum > 1 ? await sources.traces.read(block, sources.quorum, traces) : traces
   const { quorum, paysTips } = sources
   const evidence = evidenceInBlock({ block, quorum, traces: all, changes, paysTips }, wallets)
   const told = [...evidence].map(([address, one]) => [address, toldOfWallet(one)] as const)
