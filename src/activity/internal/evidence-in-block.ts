@@ -45,7 +45,15 @@ export function evidenceInBlock(sources: BlockSources, addresses: Iterable<strin
     }
     const logs = logged === null ? null : (logged.get(address) ?? [])
     const traces = tracesOf(shown, address, sources.quorum)
-    return [address, { ...own, logs, traces, mentions: logs === null ? mentionsOf(block, address) : [] }]
+    return [
+      address,
+      {
+        ...{ ...own, logs, traces },
+        get mentions() {
+          return mentionsOf(block, address)
+        },
+      },
+    ]
   })
   return new Map(evidence)
 }

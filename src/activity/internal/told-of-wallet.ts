@@ -43,7 +43,10 @@ export type WalletEvidence = {
   readonly traces: readonly TraceOfWallet[]
   /** Of the balance, from the parent of the block to the block; `null` if it was not read. */
   readonly change: { readonly standing: 'proven' | 'agreed'; readonly wei: bigint } | null
-  /** Transactions of the block that succeeded and name the wallet in call data or logs, in the order of the block. */
+  /**
+   * Transactions of the block that succeeded and name the wallet, in the order of the block. Read only where a balance alone
+   * decides: looking for them takes longer than all else.
+   */
   readonly mentions: readonly string[]
 }
 
@@ -150,21 +153,22 @@ function plainIncome({ withdrawals, reward }: WalletEvidence): ToldTransfer[] {
  * a node may answer a balance as of another one. Where the rules of rewards are unknown, it is the reward if all else is known.
  */
 function remainder(evidence: WalletEvidence, byCode: Net | null, accepted: Accepted | null): ToldTransfer[] {
-  const { change, reward, values, fees, withdrawals, mentions } = evidence
+  const { change, reward, values, fees, withdrawals } = evidence
   const known = accepted === null ? 0n : netOf(accepted.movements)
   if (byCode !== null) {
     const wei = byCode.wei - known
-    if (accepted !== null && byCode.standing !== 'proven') return []
-    const hash = accepted === null && mentions.length === 1 ? (mentions[0] ?? null) : null
-    return rest('internal', wei, hash)
+    if (wei === 0n || (accepted !== null && byCode.standing !== 'proven')) return []
+    const [hash = null, ...others] = accepted === null ? evidence.mentions : []
+    return [rest('internal', wei, others.length === 0 ? hash : null)]
   }
   if (change?.standing !== 'proven' || reward !== null || fees === null || accepted === null) return []
   const wei = change.wei - values + fees - withdrawals - known
-  return wei > 0n ? rest('reward', wei, null) : []
+  return wei > 0n ? [rest('reward', wei, null)] : []
 }
 
-function rest(source: InternalSource, wei: bigint, hash: string | null): ToldTransfer[] {
-  if (wei === 0n) return []
-  const direction = wei > 0n ? 'in' : 'out'
-  return [{ source, direction, hash, counterparty: null, amount: wei > 0n ? wei : -wei, attribution: 'hint' }]
+/** @param wei below zero: sent */
+function rest(source: InternalSource, wei: bigint, hash: string | null): ToldTransfer {
+  const isReceived = wei > 0n
+  const sides = { direction: isReceived ? ('in' as const) : ('out' as const), counterparty: null }
+  return { ...sides, source, hash, amount: isReceived ? wei : -wei, attribution: 'hint' }
 }
