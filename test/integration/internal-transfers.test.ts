@@ -77,9 +77,8 @@ async function payInOneBlock(t: Test) {
   }
   const hashes: Record<string, string> = {}
   const naming = `0x12345678${BERT.slice(2).padStart(64, '0')}`
-  for (const [name, to] of Object.entries(payers))
-    hashes[name] = await send(to, name === 'several' ? naming : '0x', 20)
-  hashes.constructor = await send(null, `0x${pay(BERT, 6)}`, 20)
+  for (const [name, to] of Object.entries(payers)) hashes[name] = await send(to, name === 'several' ? naming : '0x', 20)
+  hashes.constructing = await send(null, `0x${pay(BERT, 6)}`, 20)
   hashes.plain = await send(ANNA, '0x', 13)
   await rpc('evm_mine')
   const number = Number(await rpc('eth_blockNumber'))
@@ -96,7 +95,7 @@ async function payInOneBlock(t: Test) {
     [BERT, hashes.several, 2n],
     [BERT, hashes.creating, 11n],
     [BERT, hashes['failing inside'], 4n],
-    [BERT, hashes.constructor, 6n],
+    [BERT, hashes.constructing, 6n],
   ].map((one) => one.join(' '))
 
   return { client, block, expected }
