@@ -15,7 +15,8 @@ export type BalanceChange = { readonly standing: 'proven' | 'agreed'; readonly w
 /**
  * @param block whose hash is agreed; its parent hash follows from it
  * @param addresses in lower case
- * @returns what could be read, by address. Never throws: without it nothing is told that it would have to show
+ * @returns what could be read, by address: without it nothing is told that it would have to show
+ * @throws Unavailable when a quorum answers with what is no balance
  */
 export async function readBalanceChanges(
   { agreed, nodes, quorum }: Pick<Nodes, 'agreed' | 'nodes' | 'quorum'>,

@@ -23,7 +23,7 @@ export type InternalSources = {
 /** By address of the wallet, in lower case; only where something is told, or refuted. */
 export type ToldInBlock = { readonly block: Block; readonly told: ReadonlyMap<string, ToldOfWallet> }
 
-/** @param blocks in their order. The result has the same. @throws the error of `walletsAmong` */
+/** @param blocks in their order. The result has the same. @throws the errors of `walletsAmong` and `changesOf` */
 export async function findInternal(sources: InternalSources, blocks: readonly Block[]): Promise<ToldInBlock[]> {
   const found: ToldInBlock[] = []
   for (const block of blocks) found.push({ block, told: await toldIn(sources, block) })
