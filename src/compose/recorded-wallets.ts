@@ -1,7 +1,8 @@
 /** Wallets according to the log, for everything that signs: each with a key that the log assigned to it. */
 import { mapValues } from '../core/map-values.ts'
 import type { KeyKind } from '../wallets/key-kinds.ts'
-import { createRecordedWalletFacts, type KeyProblemsOf, type WalletFactsOf } from '../wallets/wallet-facts.ts'
+import { createRecordedWalletFacts } from '../wallets/recorded-wallet-facts.ts'
+import type { KeyProblemsOf, WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { KEY_KINDS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 

@@ -102,7 +102,7 @@ export async function startSigner(
     hd: (walletId: string) => makeHdWallet(making, walletId),
   }
   const handlers = {
-    wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
+    wallet: ({ wallet_id }) => makeKey({ log, factsOf }, makers, wallet_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
     workOnLanes(kernel, { queue: 'lane', pass }),

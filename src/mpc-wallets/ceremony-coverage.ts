@@ -42,12 +42,15 @@ export function createCeremonyCoverage({
   async function waiting(): Promise<readonly MpcTerms[]> {
     const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'>>({
       name: 'waiting_mpc_wallets',
-      text: `SELECT wallet_id FROM ${WALLETS} AS wallets WHERE ${REQUESTED} AND type = 'mpc' ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
+      text: `SELECT wallet_id FROM ${WALLETS} AS wallets WHERE ${REQUESTED} AND type = 'mpc' AND opened_from IS NULL ORDER BY wallet_id LIMIT ${MOST_WAITING}`,
     })
     const ids = rows.map(({ wallet_id }) => wallet_id)
     const wallets = ids.length === 0 ? [] : await log.loadChecked(walletAggregate, ids)
     return wallets.flatMap(({ state, broken }) =>
-      broken === null && state.status === 'requested' && state.mpc !== null ? [state.mpc] : [],
+      // One that is opened from another wallet needs no key.
+      broken === null && state.status === 'requested' && state.mpc !== null && state.openedFrom === null
+        ? [state.mpc]
+        : [],
     )
   }
 

@@ -32,7 +32,7 @@ export async function makeMpcWallet(ctx: MpcWalletContext, walletId: string): Pr
   const attempt = async () => {
     const request = await loadRequest(ctx.log, walletId)
     const { state } = request.wallet
-    if (state.status !== 'requested' || state.mpc === null) return
+    if (state.status !== 'requested' || state.mpc === null || state.openedFrom !== null) return
     const keyId = await takeKey(ctx, state.mpc, passedOver)
     try {
       await assign(ctx.log, request, keyId)

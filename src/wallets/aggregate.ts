@@ -12,7 +12,11 @@ export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent,
   category: 'wallet',
   whenSetAside: 'end',
   schemas: {
-    WalletRequested: { version: 2, upcasters: [(data) => ({ ...data, mpc: null })] },
+    WalletRequested: {
+      version: 3,
+      upcasters: [(data) => ({ ...data, mpc: null }), (data) => ({ ...data, openedFrom: null, batchId: null })],
+    },
+    NetworkOpened: first,
     WalletCreated: {
       version: 2,
       upcasters: [(data) => ({ ...data, publicKey: null, threshold: null, parties: null })],
@@ -52,5 +56,7 @@ function toRow(wallet: KnownWallet, { id, tenantId, version }: ProjectionContext
     version,
     mpc: wallet.mpc,
     public_key: wallet.publicKey,
+    opened_from: wallet.openedFrom,
+    batch_id: wallet.batchId,
   }
 }

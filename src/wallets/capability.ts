@@ -14,8 +14,13 @@ const explainedWallet = explained(walletAggregate, {
   noun: 'wallet',
   transactionsOf: 'wallet',
   texts: {
-    WalletRequested: ({ type, network, environment, label }) =>
-      `${type} wallet "${label}" requested on ${network} ${environment}`,
+    WalletRequested: ({ type, network, environment, label, openedFrom, batchId }) => {
+      const asked = openedFrom === null ? '' : `, at the address ${openedFrom.address} of ${openedFrom.walletId}`
+      const batch = batchId === null ? '' : `, in the batch ${batchId}`
+      return `${type} wallet "${label}" requested on ${network} ${environment}${asked}${batch}`
+    },
+    NetworkOpened: ({ network, environment, walletId }) =>
+      `${walletId} uses the same key and address on ${network} ${environment}`,
     WalletCreated: ({ address, key }) =>
       `created with address ${address}, ${key.kind === 'hd' ? `hd key, index ${key.index}` : `mpc key ${key.keyId}`}`,
     WatchStarted: ({ address, network, environment, label }) =>

@@ -5,8 +5,8 @@
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
-import type { Notifications, WalletCreated, WalletEvent, WalletRequested, WatchStarted } from './events.ts'
-import { evolve, type KnownWallet, UNKNOWN_WALLET, type WalletState } from './state.ts'
+import type { KeyOwner, Notifications, WalletCreated, WalletEvent, WalletRequested, WatchStarted } from './events.ts'
+import { evolve, isOpenOn, type KnownWallet, type OpenedNetwork, UNKNOWN_WALLET, type WalletState } from './state.ts'
 
 /** A remaining balance, as a decimal amount of the asset for the caller. */
 export type Remainder = { readonly asset_id: string; readonly currency: string; readonly balance: string }
@@ -21,13 +21,23 @@ export type Revision = {
 type Opening =
   | {
       readonly type: 'RequestWallet'
-      readonly request: WalletRequested['data']
+      readonly request: Omit<WalletRequested['data'], 'openedFrom' | 'batchId'>
       readonly tags?: readonly string[]
+      /** None by default: it gets a key of its own. */
+      readonly openedFrom?: KeyOwner
+      /** None by default. */
+      readonly batchId?: string
     }
   | { readonly type: 'StartWatch'; readonly watch: WatchStarted['data'] }
 
 type Later =
   | { readonly type: 'RecordKey'; readonly created: WalletCreated['data'] }
+  | {
+      readonly type: 'OpenNetworks'
+      /** Wallets with new ids, each of which the same append requests. */
+      readonly networks: readonly OpenedNetwork[]
+      readonly now: string
+    }
   | { readonly type: 'Revise'; readonly revision: Revision; readonly now: string }
   | {
       readonly type: 'Archive'
@@ -56,8 +66,11 @@ export const walletDecider: Decider<WalletState, WalletCommand, WalletEvent> = {
 function open(command: Opening, state: WalletState): readonly WalletEvent[] {
   if (state.status !== 'unknown') throw new Conflict('wallet_exists', 'A wallet with this id already exists.')
   if (command.type === 'StartWatch') return [{ type: 'WatchStarted', data: command.watch }]
-  const { request, tags = [] } = command
-  return [{ type: 'WalletRequested', data: request }, ...tagged([], tags, request.requestedAt)]
+  const { request, tags = [], openedFrom = null, batchId = null } = command
+  return [
+    { type: 'WalletRequested', data: { ...request, openedFrom, batchId } },
+    ...tagged([], tags, request.requestedAt),
+  ]
 }
 
 function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[] {
@@ -66,6 +79,8 @@ function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[
       // The job ran twice, or in two signers: the first key is kept.
       if (wallet.status !== 'requested') return []
       return [{ type: 'WalletCreated', data: command.created }]
+    case 'OpenNetworks':
+      return openNetworks(command, wallet)
     case 'Revise':
       return revise(command.revision, command.now, wallet)
     case 'Archive':
@@ -75,6 +90,35 @@ function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[
     default:
       return assertNever(command)
   }
+}
+
+/**
+ * Invariant: on each chain one wallet has the key. It may be archived: the key then has no use there until it is restored.
+ * Who asks has left out the chains where the key has a wallet already.
+ */
+function openNetworks(
+  { networks, now: openedAt }: Extract<Later, { type: 'OpenNetworks' }>,
+  wallet: KnownWallet,
+): readonly WalletEvent[] {
+  if (wallet.type === 'watch') {
+    const rule = 'A watch wallet has no key in this service: watch its address on the other networks too.'
+    throw ValidationFailed.field('wallet_id', 'watch_only', rule)
+  }
+  if (wallet.key === null) throw notReady()
+  if (wallet.openedFrom !== null) throw new Error('networks are opened from the wallet that the key belongs to')
+  const taken = networks.find(
+    ({ chainId, environment }, n) =>
+      environment !== wallet.environment ||
+      isOpenOn(wallet, chainId) ||
+      networks.findIndex((other) => other.chainId === chainId) !== n,
+  )
+  if (taken !== undefined)
+    throw new Error(`the key has a wallet on the chain ${taken.chainId}, or may not have one there`)
+  return networks.map((opened) => ({ type: 'NetworkOpened', data: { ...opened, openedAt } }))
+}
+
+function notReady(): Conflict {
+  return new Conflict('wallet_not_ready', 'The wallet has no key yet: try again in a moment.')
 }
 
 /** Of two sets that are the same, nothing. */

@@ -6,7 +6,7 @@ import type { KeyIndexesEvent } from './key-indexes-events.ts'
 
 export const wallets = {
   name: 'wallets',
-  ids: { wallet: 'wal' },
+  ids: { wallet: 'wal', walletBatch: 'walb' },
   scopes: { 'wallets:read': {}, 'wallets:write': {} },
   tables: {
     wallets: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'signer', 'follower', 'party']) },
@@ -18,6 +18,7 @@ export const wallets = {
           of: '{wallet_id}',
           changes: {
             WalletRequested: WHOLE_ROW,
+            NetworkOpened: [],
             WatchStarted: WHOLE_ROW,
             WalletCreated: ['status', 'address', 'key_ref', 'public_key'],
             WalletRelabelled: ['label'],
@@ -31,6 +32,7 @@ export const wallets = {
       readScope: 'wallets:read',
       events: {
         WalletRequested: ['api'],
+        NetworkOpened: ['api'],
         WalletCreated: ['signer'],
         WatchStarted: ['api'],
         WalletRelabelled: ['api'],

@@ -27,13 +27,34 @@ export type Notifications = {
   readonly largeTransferThresholdUsd: string
 }
 
-type Place = { readonly network: Network; readonly environment: Environment; readonly chainId: number }
+/** Where a wallet is. */
+export type Place = { readonly network: Network; readonly environment: Environment; readonly chainId: number }
 
-/** `mpc` is `null` for wallets of other types. */
+/** The wallet whose key another one uses on its own chain, and the address of both. */
+export type KeyOwner = { readonly walletId: string; readonly address: string }
+
+/**
+ * `mpc` is `null` for wallets of other types. `openedFrom`: it uses the key of that wallet, which names it in a
+ * `NetworkOpened` of the same append; `null` for a wallet that gets a key of its own. `batchId`: the request that asked for
+ * it together with others.
+ */
 export type WalletRequested = Event<
   'WalletRequested',
-  Place & { type: KeyedType; label: string; externalId: string | null; mpc: MpcTerms | null; requestedAt: string }
+  Place & {
+    type: KeyedType
+    label: string
+    externalId: string | null
+    mpc: MpcTerms | null
+    requestedAt: string
+    openedFrom: KeyOwner | null
+    batchId: string | null
+  }
 >
+/**
+ * In the stream of the wallet that the key belongs to: `walletId` uses the same key on another chain. Of two events for a
+ * chain the first counts, so that on each chain one wallet has the key.
+ */
+export type NetworkOpened = Event<'NetworkOpened', Place & { walletId: string; openedAt: string }>
 /**
  * `derivationPath` (BIP-44) lets any other program find an `hd` key from the seed alone. The last three fields are only
  * set for `mpc` keys: the compressed public key as 0x-prefixed hex, and the terms.
@@ -63,6 +84,7 @@ export type WalletRestored = Event<'WalletRestored', { restoredAt: string }>
 
 export type WalletEvent =
   | WalletRequested
+  | NetworkOpened
   | WalletCreated
   | WatchStarted
   | WalletRelabelled

@@ -39,7 +39,7 @@ export async function makeHdWallet(ctx: HdWalletContext, walletId: string): Prom
 async function allot(ctx: HdWalletContext, walletId: string): Promise<void> {
   const { log, signer } = ctx
   const { wallet, metadata } = await loadRequest(log, walletId)
-  if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return
+  if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd' || wallet.state.openedFrom !== null) return
   const { tenantId } = metadata
   const restores = await ctx.restores()
   const indexes = await loadKeyIndexes(ctx, tenantId)

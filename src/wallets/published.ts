@@ -17,6 +17,8 @@ export const publishedWallets = published(walletAggregate, {
   },
   events: {
     WalletRequested: ['wallet.requested'],
+    // The events of the wallet that it opens say it.
+    NetworkOpened: [],
     WalletCreated: ['wallet.created'],
     WatchStarted: ['wallet.created'],
     WalletRelabelled: ['wallet.updated'],

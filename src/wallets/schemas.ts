@@ -75,7 +75,10 @@ const mpcFields = {
     examples: [3],
   }),
 }
-const shownMpcFields = {
+const shownKeyFields = {
+  opened_from: Type.Optional(
+    idSchema('wal', 'The wallet whose key and address this one uses on its network. Missing for a key of its own.'),
+  ),
   mpc: Type.Optional(Type.Object(mpcFields, { description: 'How the key is divided. Only for mpc wallets.' })),
   public_key: Type.Optional(
     nullable(
@@ -105,6 +108,20 @@ export const createBody = closedObject(
     ),
   },
   { examples: [{ type: 'hd', network: 'ethereum', label: 'Treasury 🏦', external_id: 'customer-42' }] },
+)
+
+export const openNetworksBody = closedObject(
+  {
+    networks: Type.Array(networkSchema, {
+      description: 'The networks, each once. One where the key has a wallet keeps it.',
+      minItems: 1,
+      maxItems: networkSchema.enum.length,
+      uniqueItems: true,
+      examples: [['polygon', 'binance']],
+    }),
+    label: Type.Optional({ ...labelSchema, description: 'Of the new wallets. The default is that of the wallet.' }),
+  },
+  { examples: [{ networks: ['polygon', 'binance'] }] },
 )
 
 const notificationFields = {
@@ -190,7 +207,14 @@ export const createdSchema = named(
   'CreatedWallet',
   Type.Object({
     ...createdFields,
-    ...shownMpcFields,
+    ...shownKeyFields,
+  }),
+)
+
+export const openedNetworksSchema = named(
+  'OpenedNetworks',
+  Type.Object({
+    wallets: Type.Array(createdSchema, { description: 'The wallet of each network, in the order of the request.' }),
   }),
 )
 
@@ -214,7 +238,7 @@ const walletFields = {
       examples: [null],
     }),
   ),
-  ...shownMpcFields,
+  ...shownKeyFields,
   notifications: Type.Optional(
     named(
       'NotificationSettings',

@@ -11,7 +11,7 @@ export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id
 
 /** What other folders may read of each wallet: it stands behind FROM or JOIN, and is planned as the table itself. */
 export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, tags, external_id, status, key_ref,
-  notifications, created_at FROM wallets)`
+  opened_from, notifications, created_at FROM wallets)`
 
 /** Wallets on the chains `$1` with the addresses `$2`, in lower case, whose keys this installation has. */
 export const OWN_ADDRESSES = `SELECT DISTINCT tenant_id, environment, lower(address) AS address FROM wallets

@@ -48,6 +48,7 @@ export function toView(row: WalletRow): WalletView {
     status: row.status,
     created_at: toIso(row.created_at),
     archived_at: row.archived_at === null ? null : toIso(row.archived_at),
+    ...(row.opened_from === null ? {} : { opened_from: row.opened_from }),
     ...(mpc === null ? {} : { mpc, public_key: row.public_key }),
     ...(notifications === null ? {} : { notifications: notificationsView(notifications) }),
   }

@@ -7,11 +7,9 @@ import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { BursarError } from '../core/errors.ts'
 import type { Environment, Network } from '../core/networks.ts'
-import { BrokenChain } from '../event-log/broken-chain.ts'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { walletAggregate } from './aggregate.ts'
 import type { WalletKey, WalletType } from './events.ts'
+import type { KnownWallet } from './state.ts'
 
 export type WalletFacts = {
   readonly walletId: string
@@ -20,9 +18,11 @@ export type WalletFacts = {
   readonly network: Network
   readonly environment: Environment
   readonly chainId: number
-  /** EIP-55; `null` until a signer has created the key. */
+  /** EIP-55; `null` until a signer has created the key, except for a wallet that is opened from another. */
   readonly address: string | null
   readonly key: WalletKey | null
+  /** The wallet that the key belongs to, if this one uses it on another chain. */
+  readonly openedFrom: string | null
 }
 
 /** The facts of a wallet of any tenant; `null` when it does not exist. */
@@ -47,38 +47,15 @@ const REMEMBERED = 20_000
 type Waiting = { readonly resolve: (facts: WalletFacts | null) => void; readonly reject: (error: unknown) => void }
 
 /** A wallet that was not found is missing; one with an inconsistent record is an error. */
-type Found = ReadonlyMap<string, WalletFacts | Error>
+export type FoundFacts = ReadonlyMap<string, WalletFacts | Error>
 
 /** From the read model, for responses to callers. Signers use `createRecordedWalletFacts`. */
 export function createWalletFacts(pool: Pool): WalletFactsOf {
   return rememberFacts((ids) => readFacts(pool, ids))
 }
 
-/**
- * From the log, verifying each stream's hash chain: no row of the read model can make a signer use another key.
- *
- * @param keyProblems what assigns keys to wallets, by the kind of the key: a key of another kind is assigned to nobody
- * @throws BrokenChain (from the function) for a wallet whose events were edited; WalletUnfit for one whose key was not
- *   assigned to it
- */
-export function createRecordedWalletFacts(
-  log: Pick<EventLog, 'loadChecked'>,
-  keyProblems: Readonly<Partial<Record<WalletKey['kind'], KeyProblemsOf>>>,
-): WalletFactsOf {
-  return rememberFacts(async (ids) => {
-    const found = await loadFacts(log, ids)
-    const keyed = [...found.values()].flatMap((facts) => (facts instanceof Error || facts.key === null ? [] : [facts]))
-    // Read after the wallets: what assigns a key is appended together with its wallet.
-    const problems = await Promise.all(Object.values(keyProblems).map((problemsOf) => problemsOf(keyed)))
-    for (const { walletId, key } of keyed)
-      if (key !== null && !Object.hasOwn(keyProblems, key.kind))
-        found.set(walletId, new WalletUnfit(`Nothing tells whether wallet ${walletId} may use its ${key.kind} key.`))
-    for (const [id, problem] of problems.flatMap((each) => [...each])) found.set(id, new WalletUnfit(problem))
-    return found
-  })
-}
-
-function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): WalletFactsOf {
+/** Remembers what never changes any more, and looks up those of the same moment together. */
+export function rememberFacts(read: (ids: readonly string[]) => Promise<FoundFacts>): WalletFactsOf {
   const remembered = new LRUCache<string, WalletFacts>({ max: REMEMBERED })
   let waiting = new Map<string, Waiting[]>()
 
@@ -91,7 +68,7 @@ function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): Wallet
           for (const { reject } of waiters) reject(facts)
           continue
         }
-        if (facts !== null && facts.address !== null) remembered.set(id, facts)
+        if (facts !== null && isComplete(facts)) remembered.set(id, facts)
         for (const { resolve } of waiters) resolve(facts)
       }
     } catch (error) {
@@ -114,6 +91,11 @@ function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): Wallet
     })
 }
 
+/** Whether they never change any more. */
+function isComplete({ type, address, key }: WalletFacts): boolean {
+  return address !== null && (key !== null || type === 'watch')
+}
+
 type FactsRow = Pick<
   Row<
     'wallets',
@@ -124,27 +106,22 @@ type FactsRow = Pick<
       readonly key_ref: WalletKey | null
     }
   >,
-  'wallet_id' | 'tenant_id' | 'type' | 'network' | 'environment' | 'chain_id' | 'address' | 'key_ref'
+  'wallet_id' | 'tenant_id' | 'type' | 'network' | 'environment' | 'chain_id' | 'address' | 'key_ref' | 'opened_from'
 >
 
-async function loadFacts(
-  log: Pick<EventLog, 'loadChecked'>,
-  ids: readonly string[],
-): Promise<Map<string, WalletFacts | Error>> {
-  const found = new Map<string, WalletFacts | Error>()
-  for (const { id, state, broken, tenantId } of await log.loadChecked(walletAggregate, ids)) {
-    if (broken !== null) found.set(id, new BrokenChain(broken))
-    if (broken !== null || state.status === 'unknown' || tenantId === null) continue
-    const { type, network, environment, chainId, address, key } = state
-    found.set(id, { walletId: id, tenantId, type, network, environment, chainId, address, key })
-  }
-  return found
+/** The facts in the state of a wallet. */
+export function factsOf(
+  walletId: string,
+  tenantId: string,
+  { type, network, environment, chainId, address, key, openedFrom }: KnownWallet,
+): WalletFacts {
+  return { walletId, tenantId, type, network, environment, chainId, address, key, openedFrom }
 }
 
-async function readFacts(pool: Pool, ids: readonly string[]): Promise<Found> {
+async function readFacts(pool: Pool, ids: readonly string[]): Promise<FoundFacts> {
   const { rows } = await pool.query<FactsRow>({
     name: 'wallet_facts',
-    text: `SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, key_ref
+    text: `SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, key_ref, opened_from
              FROM wallets WHERE wallet_id = ANY($1)`,
     values: [ids],
   })
@@ -161,6 +138,7 @@ function toFacts(row: FactsRow): WalletFacts {
     chainId: row.chain_id,
     address: row.address,
     key: row.key_ref,
+    openedFrom: row.opened_from,
   }
 }
 

@@ -2,7 +2,8 @@
 import t from 'tap'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { WalletKey } from '../../src/wallets/events.ts'
-import { createRecordedWalletFacts, WalletUnfit } from '../../src/wallets/wallet-facts.ts'
+import { createRecordedWalletFacts } from '../../src/wallets/recorded-wallet-facts.ts'
+import { WalletUnfit } from '../../src/wallets/wallet-facts.ts'
 
 const KEYS: Readonly<Record<string, WalletKey>> = {
   shared: { kind: 'mpc', keyId: 'mpk_1' },
