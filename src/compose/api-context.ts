@@ -29,7 +29,7 @@ import { createTransactionReads } from '../transactions/read-transactions.ts'
 import type { SendContext } from '../transactions/send-context.ts'
 import { createTransferGas } from '../transactions/transfer-gas.ts'
 import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
-import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import { createWaitForBatch, createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import { CAPABILITIES, PAST } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { assetOfOwner } from './policy-assets.ts'
@@ -92,6 +92,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     describeAsset: ({ tenantId, chainId }, assetId) =>
       describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
     waitForWallet: createWaitForWallet(kernel),
+    waitForBatch: createWaitForBatch(kernel),
     balanceChainOf: createBalanceChains(kernel.chains.all),
     assetNamed: ({ tenantId, chainId }, name) => resolveAsset({ books }, tenantId, chainOf(chainId).settings, name),
     assetsOf: async ({ tenantId, chainId }) => (await books.open(tenantId, chainOf(chainId).settings)).all,

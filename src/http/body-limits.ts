@@ -29,3 +29,6 @@ export const CALL_BODY: BodyLimits = { bytes: 512 * 1_024, values: 24 * 1_024 }
 
 /** For batches of transfers: 100 items with a memo and a reference in which every character may be escaped. */
 export const TRANSFERS_BODY: BodyLimits = { bytes: 512 * 1_024, values: DEFAULT_BODY.values }
+
+/** For batches of wallets: 1,000 items with a label and an external_id, in which few characters are escaped. */
+export const WALLETS_BODY: BodyLimits = { bytes: Number.POSITIVE_INFINITY, values: 4 * 1_024 }

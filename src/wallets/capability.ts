@@ -6,7 +6,7 @@ import type { WalletCreated, WalletRequested, WalletTagged } from './events.ts'
 import { hdKeyProblems } from './hd-key-problems.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
-import { KEYED_OF_TENANT, REQUESTED_OF_TENANT, WATCHED_OF_TENANT } from './sql.ts'
+import { HD_REQUESTED_OF_TENANT, KEYED_OF_TENANT, MPC_REQUESTED_OF_TENANT, WATCHED_OF_TENANT } from './sql.ts'
 
 /** How `explain` reports a wallet. */
 const explainedWallet = explained(walletAggregate, {
@@ -53,5 +53,10 @@ export const wallets: Capability = {
   work: [walletWork],
   place: 10,
   routes: async () => (await import('./routes.ts')).walletApi,
-  usage: { wallets: KEYED_OF_TENANT, watched_addresses: WATCHED_OF_TENANT, ceremonies: REQUESTED_OF_TENANT },
+  usage: {
+    wallets: KEYED_OF_TENANT,
+    watched_addresses: WATCHED_OF_TENANT,
+    ceremonies: MPC_REQUESTED_OF_TENANT,
+    waiting_addresses: HD_REQUESTED_OF_TENANT,
+  },
 }

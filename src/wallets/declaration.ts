@@ -56,6 +56,7 @@ export const wallets = {
   queues: { wallet: { limits: QUICK_LIMITS, mpcLimits: { ...MPC_LIMITS, atOnce: 3 } } },
   errors: {
     validation_error: {
+      duplicate_external_id: 'Use each external_id for one item.',
       mpc_only: 'Use an mpc wallet, or omit the field.',
       threshold_too_high: 'Use a lower threshold or more parties.',
       threshold_too_low: 'Use a higher threshold.',
@@ -103,6 +104,16 @@ export const wallets = {
       remedy: 'Restore an archived wallet',
       retryAfterSeconds: null,
     },
+    waiting_addresses: {
+      kind: 'counted',
+      place: 75,
+      // A signer makes thousands in a second, in chunks: the request that fills it waits for seconds.
+      default: 20_000,
+      description: 'Maximum number of hd wallets of a tenant that wait for their address',
+      counted: 'hd wallets that wait for their address',
+      remedy: 'Wait until some of them have their address',
+      retryAfterSeconds: 1,
+    },
     ceremonies: {
       kind: 'counted',
       place: 70,
@@ -110,8 +121,8 @@ export const wallets = {
       // Each takes tens of milliseconds of a signer, more with mpc parties: a thousand finish within a minute or two.
       default: 1_000,
       description:
-        'Maximum number of unfinished wallets, share refreshes, signatures (of messages, typed data, vouchers) and exports of a tenant, in total',
-      counted: 'unfinished wallets, share refreshes, signatures and exports',
+        'Maximum number of unfinished mpc wallets, share refreshes, signatures (of messages, typed data, vouchers) and exports of a tenant, in total',
+      counted: 'unfinished mpc wallets, share refreshes, signatures and exports',
       remedy: 'Wait until some of them are finished',
       retryAfterSeconds: 1,
     },

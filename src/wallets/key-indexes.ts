@@ -26,7 +26,12 @@ export type KeyIndexesState = {
 }
 
 export type KeyIndexesCommand =
-  | { readonly type: 'Allot'; readonly walletId: string; readonly address: string; readonly now: string }
+  /** The next indexes, one for each wallet in this order: no more than the range has. */
+  | {
+      readonly type: 'Allot'
+      readonly wallets: readonly { readonly walletId: string; readonly address: string }[]
+      readonly now: string
+    }
   | { readonly type: 'Skip'; readonly address: string; readonly now: string }
   /** @param draw a random number from 0 to 1, without 1 */
   | { readonly type: 'StartRange'; readonly restores: number; readonly draw: number; readonly now: string }
@@ -37,10 +42,12 @@ const keyIndexesDecider: Decider<KeyIndexesState, KeyIndexesCommand, KeyIndexesE
     const { next: index } = state
     const { now } = command
     switch (command.type) {
-      case 'Allot': {
-        const { walletId, address } = command
-        return [{ type: 'KeyIndexAllotted', data: { index, walletId, address, allottedAt: now } }]
-      }
+      case 'Allot':
+        if (command.wallets.length > leftIn(state)) throw new Error('the range has fewer indexes than wallets')
+        return command.wallets.map(({ walletId, address }, n) => ({
+          type: 'KeyIndexAllotted',
+          data: { index: index + n, walletId, address, allottedAt: now },
+        }))
       case 'Skip':
         return [{ type: 'KeyIndexSkipped', data: { index, address: command.address, skippedAt: now } }]
       case 'StartRange': {
@@ -57,8 +64,13 @@ const keyIndexesDecider: Decider<KeyIndexesState, KeyIndexesCommand, KeyIndexesE
 }
 
 /** Whether the next index must be of another range. @param restores how often there was evidence of a restore */
-export function needsRange({ next, restores: before, begun }: KeyIndexesState, restores: number): boolean {
-  return restores > before || next >= (begun.at(-1) ?? 0) + KEY_RANGE_SIZE
+export function needsRange(state: KeyIndexesState, restores: number): boolean {
+  return restores > state.restores || leftIn(state) <= 0
+}
+
+/** How many indexes of the newest range are not assigned. */
+export function leftIn({ next, begun }: KeyIndexesState): number {
+  return (begun.at(-1) ?? 0) + KEY_RANGE_SIZE - next
 }
 
 /** The beginning of a range in which nothing was assigned. */

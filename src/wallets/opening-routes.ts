@@ -1,10 +1,13 @@
 /** HTTP routes that create wallets and watch addresses. */
+import type { Static } from '@sinclair/typebox'
 import { parseAddress } from '../chain/address.ts'
+import type { CountedQuota } from '../core/registry.ts'
 import { environmentOf } from '../http/caller.ts'
 import { successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { askedTags } from './asked-tags.ts'
+import type { KeyedType } from './events.ts'
 import { readWallet } from './read-wallets.ts'
 import { type OpeningContext, requestWallet } from './request-wallet.ts'
 import { createBody, createdSchema, notificationsOf, watchBody, watchedSchema } from './schemas.ts'
@@ -40,6 +43,11 @@ const watch = {
   response: { 201: successOf(watchedSchema, 'The address is watched.') },
 }
 
+/** What one new wallet counts for. */
+export function openingQuotas(type: KeyedType): readonly CountedQuota[] {
+  return ['wallets', type === 'mpc' ? 'ceremonies' : 'waiting_addresses']
+}
+
 export function openingRoutes(ctx: OpeningContext): Routes {
   return (app) => {
     app.post(
@@ -49,7 +57,7 @@ export function openingRoutes(ctx: OpeningContext): Routes {
         config: {
           scope: 'wallets:write',
           idempotent: true,
-          quotas: ['wallets', 'ceremonies'],
+          quotas: (body) => openingQuotas((body as Static<typeof createBody>).type),
           waits: 'up to 10 seconds for the address, 30 for an mpc wallet',
           refusals: {
             403: 'The API key may not tag wallets: `insufficient_scope`.',

@@ -14,7 +14,7 @@ import { walletAggregate } from './aggregate.ts'
 import type { KeyedType, MpcTerms } from './events.ts'
 import { noMpcSigner, termsOf } from './mpc-terms.ts'
 import { hasSigner } from './signer-presence.ts'
-import type { WaitForWallet } from './wait-for-wallet.ts'
+import type { WaitForBatch, WaitForWallet } from './wait-for-wallet.ts'
 
 export type WalletRequest = {
   readonly type: KeyedType
@@ -41,6 +41,7 @@ export type RequestWalletContext = Pick<Context, 'newId' | 'pool'> & {
 /** What creating and watching wallets needs of the API process. */
 export type OpeningContext = RequestWalletContext & {
   readonly waitForWallet: WaitForWallet
+  readonly waitForBatch: WaitForBatch
   /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
   readonly chains: { readonly get: (key: ChainKey) => { readonly settings: { readonly chainId: number } } }
 }
@@ -65,9 +66,9 @@ export function requestWallet(
 }
 
 /** The terms of the wallet's key. @throws ValidationFailed for `mpc`; Unavailable `signer_unavailable` */
-async function requireSigner(
+export async function requireSigner(
   { pool, config }: RequestWalletContext,
-  { type, mpc: requested }: WalletRequest,
+  { type, mpc: requested }: Pick<WalletRequest, 'type' | 'mpc'>,
 ): Promise<MpcTerms | null> {
   const mpc = termsOf(type, requested, config.mpc ?? null)
   if (await hasSigner(pool, mpc)) return mpc

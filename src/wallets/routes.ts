@@ -15,6 +15,7 @@ import { closedObject, oneOf } from '../http/schemas.ts'
 import { walletAggregate } from './aggregate.ts'
 import { type ArchiveWalletContext, archiveWallet } from './archive-wallet.ts'
 import { askedTags } from './asked-tags.ts'
+import { batchRoutes } from './batch-routes.ts'
 import type { Revision } from './decider.ts'
 import type { FindWallet } from './find-wallet.ts'
 import { openingRoutes } from './opening-routes.ts'
@@ -88,7 +89,7 @@ const restore = {
 
 /** Those that open wallets first. */
 export function walletApi(ctx: RouteContext): ApiPart {
-  return { routes: [openingRoutes(ctx), walletRoutes(ctx)] }
+  return { routes: [openingRoutes(ctx), batchRoutes(ctx), walletRoutes(ctx)] }
 }
 
 function walletRoutes(ctx: WalletContext): Routes {

@@ -110,6 +110,34 @@ export const createBody = closedObject(
   { examples: [{ type: 'hd', network: 'ethereum', label: 'Treasury 🏦', external_id: 'customer-42' }] },
 )
 
+/** Wallets of one batch. */
+const MAX_WALLETS = 1_000
+
+const { type: typeField, environment: environmentField, mpc: mpcField } = createBody.properties
+export const walletsBody = closedObject(
+  {
+    type: typeField,
+    network: networkSchema,
+    items: Type.Array(
+      closedObject({
+        label: Type.Optional({ ...labelSchema, description: `${labelSchema.description} The default is that of the batch.` }),
+        external_id: Type.Optional(externalIdSchema),
+      }),
+      {
+        description: `The wallets, 1 to ${MAX_WALLETS}. An item may be empty.`,
+        minItems: 1,
+        maxItems: MAX_WALLETS,
+        examples: [[{ external_id: 'customer-42' }, { external_id: 'customer-43' }]],
+      },
+    ),
+    label: Type.Optional({ ...labelSchema, description: 'Of each item that has none.' }),
+    environment: environmentField,
+    tags: Type.Optional({ ...askedTagsSchema, description: `Of each wallet. ${askedTagsSchema.description}` }),
+    mpc: mpcField,
+  },
+  { examples: [{ type: 'hd', network: 'ethereum', items: [{ external_id: 'customer-42' }, { external_id: 'customer-43' }] }] },
+)
+
 export const openNetworksBody = closedObject(
   {
     networks: Type.Array(networkSchema, {
@@ -208,6 +236,14 @@ export const createdSchema = named(
   Type.Object({
     ...createdFields,
     ...shownKeyFields,
+  }),
+)
+
+export const walletBatchSchema = named(
+  'WalletBatch',
+  Type.Object({
+    batch_id: idSchema('walb', 'The id of the batch.'),
+    wallets: Type.Array(createdSchema, { description: 'One wallet for each item, in the order of the items.' }),
   }),
 )
 

@@ -7,7 +7,10 @@ export const REQUESTED = `status = '${'requested' satisfies WalletStatus}'`
 /** Counts of the tenant `$1`. Archived wallets count too: their addresses are still followed. */
 export const KEYED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id = $1 AND type <> 'watch'`
 export const WATCHED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id = $1 AND type = 'watch'`
-export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id = $1 AND ${REQUESTED}`
+const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id = $1 AND ${REQUESTED}`
+/** One that is opened from another wallet is soon done, whatever its type. */
+export const MPC_REQUESTED_OF_TENANT = `${REQUESTED_OF_TENANT} AND type = 'mpc' AND opened_from IS NULL`
+export const HD_REQUESTED_OF_TENANT = `${REQUESTED_OF_TENANT} AND (type = 'hd' OR opened_from IS NOT NULL)`
 
 /** What other folders may read of each wallet: it stands behind FROM or JOIN, and is planned as the table itself. */
 export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, tags, external_id, status, key_ref,

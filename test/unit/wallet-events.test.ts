@@ -53,7 +53,7 @@ t.test(
           typeof each === 'object'
             ? { type: 'StartRange', restores, draw: each.draw, now: NOW }
             : each === 'Allot'
-              ? { type: 'Allot', walletId: 'wal_1', address: OWN, now: NOW }
+              ? { type: 'Allot', wallets: [{ walletId: 'wal_1', address: OWN }], now: NOW }
               : { type: 'Skip', address: OWN, now: NOW }
         loaded = decideOn(keyIndexesAggregate, loaded, command, context)?.after ?? loaded
         if (needsRange(loaded.state, restores)) return false
