@@ -13,9 +13,9 @@ export type Direction = (typeof DIRECTIONS)[number]
 /**
  * What the owner of the wallet is notified of, according to the type and the settings of the wallet when the transfer was
  * observed. `deposit`: it came to a wallet whose key is held here; `incoming` and `large_transfer`: the settings of a watch
- * wallet.
+ * wallet. `unopened`, beside `deposit`: it came to the address of the wallet on another network, where its key had no wallet.
  */
-export type Notice = 'deposit' | 'incoming' | 'large_transfer'
+export type Notice = 'deposit' | 'unopened' | 'incoming' | 'large_transfer'
 
 /** `usd`: US dollars, rounded half up to cents; `price`: US dollars of one whole unit; `priceAt`: when the feed updated it. */
 export type Valuation = { readonly usd: string; readonly price: string; readonly priceAt: string }

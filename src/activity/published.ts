@@ -46,6 +46,8 @@ export const publishedTransfers = published(observedTransferAggregate, {
     const causes: readonly Notice[] = CAUSES[type]
     if (row === undefined || after.status === 'unknown') return null
     if (!after.transfer.notices.some((notice) => causes.includes(notice))) return null
-    return { resourceId: id, data: toTransfer(row as Parameters<typeof toTransfer>[0]) }
+    const data = toTransfer(row as Parameters<typeof toTransfer>[0])
+    // Old events keep their bytes: it is missing where it is false.
+    return { resourceId: id, data: after.transfer.notices.includes('unopened') ? { ...data, unopened: true } : data }
   },
 })

@@ -107,5 +107,13 @@ export const transferAtEventSchema = named(
     transaction_id: nullable(
       idSchema('tx', 'The transaction of this wallet that moved it. Null if somebody else sent it.'),
     ),
+    unopened: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether it came to the address of the wallet on a network where its key has no wallet: open the wallet on `network` to ' +
+          'move it. Missing if it did not.',
+        examples: [true],
+      }),
+    ),
   }),
 )

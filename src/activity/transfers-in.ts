@@ -19,6 +19,8 @@ export type TouchedWallet = {
   readonly address: string
   readonly asset: Asset
   readonly type: WalletType
+  /** It is on another chain, and its key has no wallet on this one. */
+  readonly isUnopened: boolean
 }
 
 /** A transaction that Bursar sent, with the asset whose movement its own record shows. */
@@ -66,6 +68,8 @@ export function transfersIn<Wallet extends TouchedWallet>(
       movesOf(transaction, isTouched).flatMap((move) =>
         sidesOf(move).flatMap(({ direction, address, counterparty }) =>
           (wallets.get(holding(address, move.contract)) ?? []).flatMap((wallet): FoundTransfer<Wallet>[] => {
+            // What another program sends with the key there is not of a wallet here.
+            if (direction === 'out' && wallet.isUnopened) return []
             const sent = ownOf(wallet, transaction, own)
             // The transaction's own record says it.
             if (direction === 'out' && sent?.assetId === wallet.asset.assetId) return []

@@ -20,15 +20,17 @@ type NotifiedWallet = {
   readonly type: WalletType
   readonly status: WalletStatus
   readonly notifications: Notifications | null
+  readonly isUnopened: boolean
 }
 
 /** A transfer without a valuation is never large. An archived watch wallet notifies of nothing. */
 export function noticesOf(
-  { type, status, notifications }: NotifiedWallet,
+  { type, status, notifications, isUnopened }: NotifiedWallet,
   direction: Direction,
   valuation: Valuation | null,
 ): Notice[] {
-  if (type !== 'watch') return direction === 'in' ? ['deposit'] : []
+  if (type !== 'watch' && direction === 'out') return []
+  if (type !== 'watch') return isUnopened ? ['deposit', 'unopened'] : ['deposit']
   if (status !== 'active' || notifications === null) return []
   const notices: Notice[] = []
   if (notifications.incomingTransactions && direction === 'in') notices.push('incoming')

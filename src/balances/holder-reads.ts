@@ -28,10 +28,15 @@ export type TouchedHolding = Holding & {
   readonly notifications: Notifications | null
   /** Registered tokens have no price: anybody can deploy a token with the symbol of another. */
   readonly isPriced: boolean
+  /**
+   * The wallet is on another chain, and its key has no wallet on this one: what comes is told, and no balance is kept. The owner
+   * of the key, of the environment of the chain.
+   */
+  readonly isUnopened: boolean
 }
 
 export type HolderReads<Found extends Holding = TouchedHolding> = {
-  /** Wallets of tenants among the touched addresses; a token counts for the tenants that know it. */
+  /** Wallets on the chain among the touched addresses; a token counts for the tenants that know it. */
   readonly touched: (chain: BalanceChain, touched: readonly Touched[]) => Promise<readonly Found[]>
   /**
    * Balances read at a height of this range from blocks with other hashes: a fork that the follower did not process.
@@ -42,7 +47,7 @@ export type HolderReads<Found extends Holding = TouchedHolding> = {
 /** A value: a simulated chain has other `HolderReads`, without a database. */
 export function createHolderReads(pool: Pool): HolderReads {
   return {
-    touched: (chain, touched) => findTouched(pool, chain, touched),
+    touched: async (chain, touched) => opened(await findTouched(pool, chain, touched)),
     suspect: (chain, heights, hashes) => findSuspect(pool, chain, heights, hashes),
   }
 }
@@ -59,15 +64,37 @@ type TouchedRow = HolderRow &
       }
     >,
     'type' | 'status' | 'notifications'
-  > & { readonly contract: string | null }
+  > & { readonly contract: string | null; readonly is_unopened: boolean }
 
-async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly Touched[]): Promise<TouchedHolding[]> {
+/**
+ * The owner of a key that has no wallet on the chain `$1`, of whose environment `$5` it is. A watch wallet there is another
+ * matter: it has no key.
+ */
+const UNOPENED = `w.environment = $5 AND w.key_ref IS NOT NULL AND w.opened_from IS NULL AND NOT EXISTS (
+               SELECT FROM ${WALLETS} AS here WHERE lower(here.address) = touched.address AND here.chain_id = $1
+                  AND here.tenant_id = w.tenant_id AND here.type <> 'watch')`
+
+/** Those on the chain that was looked at. */
+export function opened(touched: readonly TouchedHolding[]): readonly TouchedHolding[] {
+  return touched.filter(({ isUnopened }) => !isUnopened)
+}
+
+/**
+ * Wallets of tenants among the touched addresses, on the chain or with a key that has no wallet there. One look-up for each
+ * address, however many wallets there are.
+ */
+export async function findTouched(
+  pool: Pool,
+  chain: BalanceChain,
+  touched: readonly Touched[],
+): Promise<TouchedHolding[]> {
   if (touched.length === 0) return []
   const { rows } = await pool.query<TouchedRow>({
     name: 'touched_wallets',
-    text: `SELECT w.wallet_id, w.tenant_id, w.address, w.type, w.status, w.notifications, touched.contract, a.asset_id, a.contract_address, a.symbol, a.decimals
+    text: `SELECT w.wallet_id, w.tenant_id, w.address, w.type, w.status, w.notifications, w.chain_id <> $1 AS is_unopened, touched.contract, a.asset_id, a.contract_address,
+                  a.symbol, a.decimals
              FROM unnest($2::text[], $3::text[]) AS touched(address, contract)
-             JOIN ${WALLETS} w ON w.chain_id = $1 AND lower(w.address) = touched.address
+             JOIN ${WALLETS} w ON lower(w.address) = touched.address AND (w.chain_id = $1 OR ${UNOPENED})
              LEFT JOIN assets a ON a.chain_id = $1 AND lower(a.contract_address) = touched.contract AND a.tenant_id = w.tenant_id
                   AND a.removed_at IS NULL
             WHERE touched.contract IS NULL OR touched.contract = ANY ($4) OR a.asset_id IS NOT NULL`,
@@ -76,14 +103,15 @@ async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly To
       touched.map(({ address }) => address),
       touched.map(({ contract }) => contract),
       chain.tokens.map(({ contract }) => contract?.toLowerCase()),
+      chain.environment,
     ],
   })
   return rows.flatMap((row) => {
-    const { contract, type, status, notifications } = row
+    const { contract, type, status, notifications, is_unopened: isUnopened } = row
     const asset = contract === null ? nativeOf(chain) : tokenOf(chain, contract, row)
     if (asset === null) return []
     const isPriced = contract === null || chain.tokens.includes(asset)
-    return [{ ...holderOf(row), asset, orphaned: null, type, status, notifications, isPriced }]
+    return [{ ...holderOf(row), asset, orphaned: null, type, status, notifications, isPriced, isUnopened }]
   })
 }
 

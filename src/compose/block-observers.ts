@@ -7,7 +7,7 @@ import { confirmTransfers, observeTransfers, unwindTransfers } from '../activity
 import { blocksOfTransfers } from '../activity/transfer-reads.ts'
 import type { BalanceContext } from '../balances/balance-context.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
-import { createHolderReads, type HolderReads } from '../balances/holder-reads.ts'
+import { createHolderReads, findTouched, type HolderReads, opened } from '../balances/holder-reads.ts'
 import { observeBalances, unwindBalances } from '../balances/observe-block.ts'
 import { touchedBy } from '../balances/touched.ts'
 import type { BlockRef } from '../chain/blocks.ts'
@@ -81,10 +81,10 @@ function observeOwn({
   return {
     async observe(blocks) {
       const used = readUsedNonces(transactions.reads, chainId, blocks)
-      const touched = balances.reads.touched(balances.chainOf(chainId), touchedBy(blocks))
+      const touched = findTouched(transfers.pool, balances.chainOf(chainId), touchedBy(blocks))
       const [ofTransactions, ofBalances, ofTransfers] = await Promise.all([
         observeTransactions(transactions, chainId, blocks, used),
-        observeBalances(balances, { chain, blocks, now: log.now(), touched }),
+        observeBalances(balances, { chain, blocks, now: log.now(), touched: touched.then(opened) }),
         Promise.all([touched, used]).then(([wallets, nonces]) =>
           observeTransfers(transfers, { chain, blocks, touched: wallets, own: sentBy(nonces) }),
         ),

@@ -13,12 +13,16 @@ import {
   toShares,
 } from './view.ts'
 
-/** @throws NotFound when the wallet has no key */
-export async function readShares({ pool }: Pick<Context, 'pool'>, walletId: string): Promise<SharesView> {
+/** @throws NotFound when the log does not have the key */
+export async function readShares(
+  { pool }: Pick<Context, 'pool'>,
+  walletId: string,
+  keyId: string,
+): Promise<SharesView> {
   const { rows: keys } = await pool.query<KeyRow>({
-    name: 'shares_of_wallet',
-    text: `SELECT ${KEY_COLUMNS.join(', ')} FROM mpc_keys WHERE wallet_id = $1`,
-    values: [walletId],
+    name: 'shares_of_key',
+    text: `SELECT ${KEY_COLUMNS.join(', ')} FROM mpc_keys WHERE key_id = $1`,
+    values: [keyId],
   })
   const [key] = keys
   if (key === undefined) throw new NotFound('mpc_key')

@@ -107,8 +107,7 @@ export function shareRoutes(ctx: ShareContext): Routes {
       },
       async (request) => {
         const wallet = await ctx.findWallet(request.caller, request.params.wallet_id)
-        keyIdOf(wallet)
-        return success(await readShares(ctx, wallet.walletId))
+        return success(await readShares(ctx, wallet.walletId, keyIdOf(wallet)))
       },
     )
 

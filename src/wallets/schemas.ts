@@ -35,7 +35,7 @@ const ownAddressSchema = Type.String({
   description: 'The address of the wallet, with its EIP-55 checksum. Null until its key is created.',
   examples: [ADDRESS],
 })
-const externalIdSchema = idText(64, {
+export const externalIdSchema = idText(64, {
   description:
     'Your own id for the wallet, without spaces at the start or the end. It is permanently unique among your wallets, including archived ones.',
   minLength: 1,
@@ -48,7 +48,7 @@ const tagsSchema = Type.Array(text(64, { minLength: 1, examples: ['hot'] }), {
   maxItems: MAX_TAGS,
   examples: [['hot']],
 })
-const askedTagsSchema = {
+export const askedTagsSchema = {
   ...tagsSchema,
   description: `At most ${MAX_TAGS} tags, which rules of policies name. The API key needs \`policies:write\` for this field.`,
 }
@@ -108,48 +108,6 @@ export const createBody = closedObject(
     ),
   },
   { examples: [{ type: 'hd', network: 'ethereum', label: 'Treasury 🏦', external_id: 'customer-42' }] },
-)
-
-/** Wallets of one batch. */
-const MAX_WALLETS = 1_000
-
-const { type: typeField, environment: environmentField, mpc: mpcField } = createBody.properties
-export const walletsBody = closedObject(
-  {
-    type: typeField,
-    network: networkSchema,
-    items: Type.Array(
-      closedObject({
-        label: Type.Optional({ ...labelSchema, description: `${labelSchema.description} The default is that of the batch.` }),
-        external_id: Type.Optional(externalIdSchema),
-      }),
-      {
-        description: `The wallets, 1 to ${MAX_WALLETS}. An item may be empty.`,
-        minItems: 1,
-        maxItems: MAX_WALLETS,
-        examples: [[{ external_id: 'customer-42' }, { external_id: 'customer-43' }]],
-      },
-    ),
-    label: Type.Optional({ ...labelSchema, description: 'Of each item that has none.' }),
-    environment: environmentField,
-    tags: Type.Optional({ ...askedTagsSchema, description: `Of each wallet. ${askedTagsSchema.description}` }),
-    mpc: mpcField,
-  },
-  { examples: [{ type: 'hd', network: 'ethereum', items: [{ external_id: 'customer-42' }, { external_id: 'customer-43' }] }] },
-)
-
-export const openNetworksBody = closedObject(
-  {
-    networks: Type.Array(networkSchema, {
-      description: 'The networks, each once. One where the key has a wallet keeps it.',
-      minItems: 1,
-      maxItems: networkSchema.enum.length,
-      uniqueItems: true,
-      examples: [['polygon', 'binance']],
-    }),
-    label: Type.Optional({ ...labelSchema, description: 'Of the new wallets. The default is that of the wallet.' }),
-  },
-  { examples: [{ networks: ['polygon', 'binance'] }] },
 )
 
 const notificationFields = {
@@ -236,21 +194,6 @@ export const createdSchema = named(
   Type.Object({
     ...createdFields,
     ...shownKeyFields,
-  }),
-)
-
-export const walletBatchSchema = named(
-  'WalletBatch',
-  Type.Object({
-    batch_id: idSchema('walb', 'The id of the batch.'),
-    wallets: Type.Array(createdSchema, { description: 'One wallet for each item, in the order of the items.' }),
-  }),
-)
-
-export const openedNetworksSchema = named(
-  'OpenedNetworks',
-  Type.Object({
-    wallets: Type.Array(createdSchema, { description: 'The wallet of each network, in the order of the request.' }),
   }),
 )
 

@@ -109,6 +109,13 @@ t.test('every event that was ever written is still read', async (t) => {
       { status: 'active', key: { kind: 'mpc', keyId: /^mpk_/ }, publicKey: /^0x03/, mpc: { threshold: 2, parties: 3 } },
       2,
     ],
+    [
+      'WalletRequested',
+      [],
+      { status: 'requested', address: OWN, openedFrom: /^wal_/, key: null, batchId: null, network: 'polygon' },
+      3,
+    ],
+    ['NetworkOpened', [requested, created], { networks: [{ chainId: 1000137, walletId: /^wal_/ }], openedFrom: null }],
     ['WatchStarted', [], { status: 'active', type: 'watch', address: FOREIGN, environment: 'testnet' }],
     ['WalletRelabelled', [requested], { label: 'Cold' }],
     ['WalletTagged', [requested], { tags: ['hot', 'payroll'] }],

@@ -23,6 +23,7 @@ const log = {
         environment: 'mainnet',
         address: '0x1',
         key: KEYS[id],
+        openedFrom: null,
       },
     })) as never,
 } satisfies Pick<EventLog, 'loadChecked'>

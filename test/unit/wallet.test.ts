@@ -14,7 +14,7 @@ const LATER = '2026-11-21T12:05:00.000Z'
 const OWN = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const FOREIGN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-const request: WalletRequested['data'] = {
+const asked = {
   type: 'hd',
   network: 'ethereum',
   environment: 'mainnet',
@@ -23,7 +23,8 @@ const request: WalletRequested['data'] = {
   externalId: 'customer-42',
   mpc: null,
   requestedAt: NOW,
-}
+} as const
+const request: WalletRequested['data'] = { ...asked, openedFrom: null, batchId: null }
 const notifications = { largeTransfers: false, incomingTransactions: true, largeTransferThresholdUsd: '10000' }
 const watch: WatchStarted['data'] = {
   network: 'polygon',
@@ -62,7 +63,7 @@ function revise(revision: Extract<WalletCommand, { type: 'Revise' }>['revision']
 const given = givenOf(walletDecider)
 
 t.test('a wallet is requested, gets its key, and is in use', async (t) => {
-  given().when({ type: 'RequestWallet', request }).expect(t, requested)
+  given().when({ type: 'RequestWallet', request: asked }).expect(t, requested)
   given(requested).when(recordKey).expect(t, created)
   t.match(given(requested).state, { status: 'requested', address: null, key: null })
   t.match(given(requested, created).state, { status: 'active', address: OWN, key: { index: 0 }, notifications: null })
@@ -81,7 +82,7 @@ t.test('a watch wallet is in use at once, has no key, and keeps its notification
 })
 
 t.test('an id opens one wallet only', async (t) => {
-  given(requested).when({ type: 'RequestWallet', request }).fails(t, 'wallet_exists')
+  given(requested).when({ type: 'RequestWallet', request: asked }).fails(t, 'wallet_exists')
   given(watched).when({ type: 'StartWatch', watch }).fails(t, 'wallet_exists')
 })
 
@@ -129,9 +130,9 @@ t.test('tags are a set: sorted, each once, and only another one is recorded', as
     data: { tags, taggedAt },
   })
   given()
-    .when({ type: 'RequestWallet', request, tags: ['payroll', 'hot', 'hot'] })
+    .when({ type: 'RequestWallet', request: asked, tags: ['payroll', 'hot', 'hot'] })
     .expect(t, requested, tagged(['hot', 'payroll'], NOW))
-  given().when({ type: 'RequestWallet', request, tags: [] }).expect(t, requested)
+  given().when({ type: 'RequestWallet', request: asked, tags: [] }).expect(t, requested)
   const hot = given(requested, created, tagged(['hot']))
   hot.when(revise({ tags: ['hot', 'hot'] })).expect(t)
   hot.when(revise({ tags: ['payroll', 'hot'] })).expect(t, tagged(['hot', 'payroll']))
@@ -212,7 +213,7 @@ t.test('restoring undoes only archiving', async (t) => {
 t.test('the row of a wallet is its newest state, and an unknown wallet has none', async (t) => {
   const unknown: Loaded<WalletState> = { id: 'wal_1', state: walletDecider.initialState, version: 0, hash: '' }
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
-  const opened = decideOn(walletAggregate, unknown, { type: 'RequestWallet', request }, context)
+  const opened = decideOn(walletAggregate, unknown, { type: 'RequestWallet', request: asked }, context)
   const made = opened && decideOn(walletAggregate, opened.after, recordKey, context)
   t.strictSame(made?.readModels, {
     rows: [
@@ -238,6 +239,8 @@ t.test('the row of a wallet is its newest state, and an unknown wallet has none'
           version: 2,
           mpc: null,
           public_key: null,
+          opened_from: null,
+          batch_id: null,
         },
       },
     ],
@@ -256,6 +259,6 @@ t.test('each event of a wallet has the jobs that it needs, and no others', async
   for (const type of ['WalletCreated', 'WatchStarted']) {
     t.strictSame(jobsOf(type), [{ queue: 'observe', id: 'wal_1', data: { wallet_id: 'wal_1' } }])
   }
-  for (const type of ['WalletRelabelled', 'WalletTagged', 'NotificationsChanged', 'WalletArchived', 'WalletRestored'])
+  for (const type of ['NetworkOpened', 'WalletRelabelled', 'WalletTagged', 'NotificationsChanged', 'WalletArchived', 'WalletRestored'])
     t.strictSame(jobsOf(type), [])
 })
