@@ -107,7 +107,7 @@ function ownWallets({ pool, log, chains }: Pick<Kernel, 'log' | 'pool' | 'chains
         text: `SELECT w.wallet_id, k.n FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS k(tenant_id, environment, address, n)
                 CROSS JOIN LATERAL (SELECT wallet_id FROM ${WALLETS} AS wallets
                   WHERE chain_id = ANY ($4) AND lower(address) = k.address AND tenant_id = k.tenant_id AND environment = k.environment
-                    AND type <> 'watch' OFFSET 0) AS w`,
+                    AND key_ref IS NOT NULL OFFSET 0) AS w`,
         values: [
           wanted.map(({ tenantId }) => tenantId),
           wanted.map(({ environment }) => environment),
@@ -124,7 +124,8 @@ function ownWallets({ pool, log, chains }: Pick<Kernel, 'log' | 'pool' | 'chains
             const wallet = Number(n) === index + 1 ? loaded.get(wallet_id) : undefined
             if (wallet === undefined || wallet.state.status === 'unknown') return []
             const { state, tenantId: owner } = wallet
-            const isIt = owner === tenantId && state.environment === environment && state.type !== 'watch'
+            // Without a key its address is what the request of the wallet says.
+            const isIt = owner === tenantId && state.environment === environment && state.key !== null
             return isIt && state.address?.toLowerCase() === address ? [wallet] : []
           }),
         ),

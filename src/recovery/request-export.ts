@@ -37,7 +37,7 @@ export type ExportContext = Pick<Context, 'newId'> & {
 }
 
 /**
- * @throws ValidationFailed `mpc_not_exportable`, `watch_only`, `invalid_recipient`, `secret_key_given`; PermissionDenied
+ * @throws ValidationFailed `mpc_not_exportable`, `watch_only`, `use_key_owner`, `invalid_recipient`, `secret_key_given`; PermissionDenied
  *   `export_not_configured`, `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused;
  *   PolicyRefused
  */
@@ -50,6 +50,7 @@ export async function requestExport(
   const allowedRecipients = ctx.config.exportRecipients
   const accepted = await ctx.accept(metadata, async (append) => {
     requireHd(wallet)
+    requireOwner(wallet)
     if (allowedRecipients?.length === 0) throw notConfigured()
     await requireRecipient(recipient, 'recipient')
     if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
@@ -98,6 +99,13 @@ function requireHd({ type }: WalletFacts): void {
     const rule = 'A watch wallet has no key in this service, so there is nothing to export.'
     throw ValidationFailed.field('wallet_id', 'watch_only', rule)
   }
+}
+
+/** The key is exported for all wallets that use it, as the policy says of the one that it belongs to. */
+function requireOwner({ openedFrom }: WalletFacts): void {
+  if (openedFrom === null) return
+  const rule = `The key of the wallet belongs to ${openedFrom}: export the key of that wallet. It is the same key.`
+  throw ValidationFailed.field('wallet_id', 'use_key_owner', rule)
 }
 
 function notConfigured(): PermissionDenied {

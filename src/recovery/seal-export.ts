@@ -115,6 +115,7 @@ async function keyFile(
   if (wallet.tenantId !== tenantId || key.tenantId !== tenantId) {
     throw new Error(`export ${exportId} of tenant ${tenantId} refers to a wallet or a key of another tenant`)
   }
+  if (wallet.openedFrom !== null) throw new WalletUnfit(`The key of ${walletId} is exported from ${wallet.openedFrom}.`)
   const problem = await problemOf(recorded, wallet)
   if (problem !== null) throw new WalletUnfit(`${exportId} does not match the event log: ${problem}.`)
   const seed = await loadSeed(key.tenantId)

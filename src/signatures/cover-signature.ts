@@ -4,7 +4,7 @@ import { requireSound } from '../event-log/load-checked.ts'
 import { notCovered } from '../keys/coverage.ts'
 import { isJointKeyOf } from '../wallets/signing-wallet.ts'
 import { signatureAggregate } from './aggregate.ts'
-import { coversSignature } from './covers.ts'
+import { coversSignature, isOfEveryChain } from './covers.ts'
 import { signatureProblem } from './sign-recorded.ts'
 
 /** Only for the key of the wallet of the request, and as the policy of the log says. */
@@ -16,6 +16,8 @@ export const coverSignature: Covers = async ({ log, walletOf, check }, { intent,
   if (!isJointKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet of the request')
   if (wallet.tenantId !== state.wish.tenantId)
     return notCovered('the wallet and the request belong to different tenants')
+  if (wallet.openedFrom !== null && isOfEveryChain(state.wish))
+    return notCovered('the signature is good on every chain, and the key belongs to another wallet')
   const problem = await signatureProblem(check)({ id: intent.id, opened, state })
   if (problem !== null) return notCovered(problem)
   return coversSignature(

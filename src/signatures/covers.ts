@@ -19,6 +19,18 @@ export type AskedSignature = {
   | { readonly type: 'typed_data'; readonly typedData: TypedData }
 )
 
+/**
+ * Whether a signature is good on every chain: a message, or typed data without a chain. It is asked of the owner of the key, whose
+ * policy judges it: another wallet with the key has rules of its own, for its chain.
+ */
+export function isOfEveryChain(
+  signed:
+    | { readonly message: unknown }
+    | { readonly typedData: { readonly domain: { readonly chainId?: number | undefined } } },
+): boolean {
+  return !('typedData' in signed) || signed.typedData.domain.chainId === undefined
+}
+
 /** Covers exactly the recorded bytes or typed data, signed by the key of the recorded address. */
 export function coversSignature(state: SignatureState, asked: AskedSignature): Coverage {
   if (state.type === 'unknown') return notCovered('the log has no such signature')

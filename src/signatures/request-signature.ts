@@ -20,7 +20,9 @@ import { eip712Digest } from '../keys/eip712.ts'
 import { isOwnDomain } from '../keys/own-domain.ts'
 import type { ManagedContracts } from '../transactions/managed-contracts.ts'
 import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
+import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { signatureAggregate } from './aggregate.ts'
+import { isOfEveryChain } from './covers.ts'
 import type { SignatureRequested, SignedTypedData, TypedDataSignatureRequested } from './events.ts'
 import { type Encoding, readMessage } from './read-message.ts'
 import { readTypedData, type SentTypedData } from './read-typed-data.ts'
@@ -74,6 +76,7 @@ export function requestSignature(
     const now = ctx.log.now()
     const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
     const read = readWanted(wanted, place)
+    requireOwner(found, read.data)
     if (read.type === 'TypedDataSignatureRequested') await requireHarmless(ctx, read.data)
     const judged = await ctx.judge.signature(read.data, { actor: metadata.actor, accepting: metadata })
     const requested = { ...read, data: { ...read.data, ...judged } } as SignatureRequested
@@ -84,6 +87,13 @@ export function requestSignature(
     const explain = (refusal: unknown) => explainRefusal(refusal, { environment, walletId, ...judged })
     return append({ id, commit: { decisions, guards }, explain, made: null })
   })
+}
+
+/** @throws ValidationFailed `use_key_owner` */
+function requireOwner({ openedFrom }: WalletFacts, signed: Parameters<typeof isOfEveryChain>[0]): void {
+  if (openedFrom === null || !isOfEveryChain(signed)) return
+  const rule = `The signature would be good on every network, and the key of the wallet belongs to ${openedFrom}: use that wallet, or set domain.chainId.`
+  throw ValidationFailed.field('wallet_id', 'use_key_owner', rule)
 }
 
 function explainRefusal(refusal: unknown, requested: Reserving): unknown {

@@ -18,6 +18,7 @@ import { judgedSignature } from '../policies/signature-intents.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { signatureAggregate } from './aggregate.ts'
+import { isOfEveryChain } from './covers.ts'
 import type { KnownSignature } from './state.ts'
 
 /** A request of the log, with what its first event is recorded with. */
@@ -69,6 +70,8 @@ export async function signRecorded(
   // The API refuses them; one from an earlier version or from elsewhere is not signed either.
   if (state.type === 'typed_data' && isOwnDomain(state.wish.typedData.domain))
     throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
+  if (wallet.openedFrom !== null && isOfEveryChain(state.wish))
+    throw new WalletUnfit(`${signatureId} is good on every chain: it is asked of ${wallet.openedFrom}, which has the key.`)
   const problem = await problems.signature({ id: signatureId, opened, state })
   if (problem !== null) throw new WalletUnfit(`${signatureId} does not match the event log: ${problem}.`)
   const signature = await sign(signer, wallet.key, signatureId, state)

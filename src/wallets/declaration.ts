@@ -61,6 +61,7 @@ export const wallets = {
       threshold_too_high: 'Use a lower threshold or more parties.',
       threshold_too_low: 'Use a higher threshold.',
       too_many_parties: 'Use at most as many parties as the installation has.',
+      use_key_owner: 'Use the wallet that the message names: the key belongs to it.',
       wallet_not_found: 'Use ids of your wallets in the environment of the API key.',
       watch_only: 'Use a wallet with a key: watch wallets cannot sign.',
       watch_wallets_only: 'Omit the field: only watch wallets have it.',

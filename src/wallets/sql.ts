@@ -16,9 +16,12 @@ export const HD_REQUESTED_OF_TENANT = `${REQUESTED_OF_TENANT} AND (type = 'hd' O
 export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, tags, external_id, status, key_ref,
   opened_from, notifications, created_at FROM wallets)`
 
-/** Wallets on the chains `$1` with the addresses `$2`, in lower case, whose keys this installation has. */
+/**
+ * Wallets on the chains `$1` with the addresses `$2`, in lower case, whose keys this installation has. One that waits for its key
+ * can have any address: who may request wallets wrote it.
+ */
 export const OWN_ADDRESSES = `SELECT DISTINCT tenant_id, environment, lower(address) AS address FROM wallets
-  WHERE chain_id = ANY($1) AND lower(address) = ANY($2) AND type <> 'watch'`
+  WHERE chain_id = ANY($1) AND lower(address) = ANY($2) AND key_ref IS NOT NULL`
 
 export const TAGS_OF_WALLETS = 'SELECT wallet_id, tags FROM wallets WHERE wallet_id = ANY($1)'
 
