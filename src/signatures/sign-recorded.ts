@@ -70,6 +70,8 @@ export async function signRecorded(
   // The API refuses them; one from an earlier version or from elsewhere is not signed either.
   if (state.type === 'typed_data' && isOwnDomain(state.wish.typedData.domain))
     throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
+  if (state.type === 'typed_data' && (state.wish.typedData.domain.chainId ?? wallet.chainId) !== wallet.chainId)
+    throw new WalletUnfit(`${signatureId} is for another chain than wallet ${walletId}.`)
   if (wallet.openedFrom !== null && isOfEveryChain(state.wish))
     throw new WalletUnfit(`${signatureId} is good on every chain: it is asked of ${wallet.openedFrom}, which has the key.`)
   const problem = await problems.signature({ id: signatureId, opened, state })
