@@ -73,7 +73,9 @@ export async function signRecorded(
   if (state.type === 'typed_data' && (state.wish.typedData.domain.chainId ?? wallet.chainId) !== wallet.chainId)
     throw new WalletUnfit(`${signatureId} is for another chain than wallet ${walletId}.`)
   if (wallet.openedFrom !== null && isOfEveryChain(state.wish))
-    throw new WalletUnfit(`${signatureId} is good on every chain: it is asked of ${wallet.openedFrom}, which has the key.`)
+    throw new WalletUnfit(
+      `${signatureId} is good on every chain: it is asked of ${wallet.openedFrom}, which has the key.`,
+    )
   const problem = await problems.signature({ id: signatureId, opened, state })
   if (problem !== null) throw new WalletUnfit(`${signatureId} does not match the event log: ${problem}.`)
   const signature = await sign(signer, wallet.key, signatureId, state)

@@ -100,7 +100,9 @@ export function batchRoutes(ctx: BatchContext): Routes {
           scope: 'wallets:write',
           idempotent: true,
           quotas: (body) => (body as Static<typeof openNetworksBody>).networks.flatMap(() => openingQuotas('hd')),
-          refusals: { 409: 'The wallet is archived or has no address yet, or you watch its address on one of the networks.' },
+          refusals: {
+            409: 'The wallet is archived or has no address yet, or you watch its address on one of the networks.',
+          },
         },
       },
       async (request, reply) => {

@@ -14,7 +14,10 @@ export const walletsBody = closedObject(
     network: networkSchema,
     items: Type.Array(
       closedObject({
-        label: Type.Optional({ ...labelSchema, description: `${labelSchema.description} The default is that of the batch.` }),
+        label: Type.Optional({
+          ...labelSchema,
+          description: `${labelSchema.description} The default is that of the batch.`,
+        }),
         external_id: Type.Optional(externalIdSchema),
       }),
       {
@@ -29,7 +32,11 @@ export const walletsBody = closedObject(
     tags: Type.Optional({ ...askedTagsSchema, description: `Of each wallet. ${askedTagsSchema.description}` }),
     mpc: mpcField,
   },
-  { examples: [{ type: 'hd', network: 'ethereum', items: [{ external_id: 'customer-42' }, { external_id: 'customer-43' }] }] },
+  {
+    examples: [
+      { type: 'hd', network: 'ethereum', items: [{ external_id: 'customer-42' }, { external_id: 'customer-43' }] },
+    ],
+  },
 )
 
 export const openNetworksBody = closedObject(

@@ -11,7 +11,15 @@ import { readWallet } from '../../src/wallets/read-wallets.ts'
 import { readWalletBatch, requestWallets, type WalletsRequest } from '../../src/wallets/request-wallets.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { watchWallet } from '../../src/wallets/watch-wallet.ts'
-import { ACME, beat, hdRequest, makeWallet, testSigner, type WalletParts, withWallets } from '../support/wallet-parts.ts'
+import {
+  ACME,
+  beat,
+  hdRequest,
+  makeWallet,
+  testSigner,
+  type WalletParts,
+  withWallets,
+} from '../support/wallet-parts.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 const POLYGON = { network: 'polygon', environment: 'mainnet', chainId: 1000137 } as const
@@ -50,33 +58,36 @@ async function withOpened(parts: WalletParts) {
   return { wallet, opened: opened.map(({ wallet_id }) => wallet_id) }
 }
 
-t.test('a batch is accepted once, and a few jobs give all its wallets addresses, each an index of its own', async (t) => {
-  const parts = await withWallets(t)
-  await beat(parts)
-  const wanted = batchOf(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? `customer-${n}` : null)))
-  const { id } = await requestWallets(parts, wanted, { metadata: metadata('k') })
-  const again = await requestWallets(parts, wanted, { metadata: metadata('k') })
-  t.match(again, { id, replayed: true })
-  t.equal(await codeOf(requestWallets(parts, wanted, { metadata: metadata('k', 'other') })), 'idempotency_key_reused')
-  const before = await readWalletBatch(parts, OWNER, id)
-  t.strictSame(
-    before.map(({ label, external_id }) => [label, external_id]),
-    wanted.items.map(({ label, externalId }) => [label, externalId]),
-  )
-  const [first, last] = [before[0], before.at(-1)]
-  await Promise.all([parts.makeHdWallet(first?.wallet_id ?? ''), parts.makeHdWallet(last?.wallet_id ?? '')])
-  const made = await readWalletBatch(parts, OWNER, id)
-  t.equal(new Set(made.map(({ address }) => address)).size, 300)
-  t.ok(made.every(({ status }) => status === 'active'))
-  const events = await parts.log.readStream(keyIndexesAggregate, 'acme')
-  t.strictSame(
-    events.map(({ data }) => (data as { index: number }).index),
-    Array.from({ length: 300 }, (_, n) => n),
-  )
-  const factsOf = composeRecordedWallets(parts)
-  const signing = createSigningWalletOf(factsOf)
-  await Promise.all(made.map(async ({ wallet_id, address }) => t.equal((await signing(wallet_id)).address, address)))
-})
+t.test(
+  'a batch is accepted once, and a few jobs give all its wallets addresses, each an index of its own',
+  async (t) => {
+    const parts = await withWallets(t)
+    await beat(parts)
+    const wanted = batchOf(Array.from({ length: 300 }, (_, n) => (n % 2 === 0 ? `customer-${n}` : null)))
+    const { id } = await requestWallets(parts, wanted, { metadata: metadata('k') })
+    const again = await requestWallets(parts, wanted, { metadata: metadata('k') })
+    t.match(again, { id, replayed: true })
+    t.equal(await codeOf(requestWallets(parts, wanted, { metadata: metadata('k', 'other') })), 'idempotency_key_reused')
+    const before = await readWalletBatch(parts, OWNER, id)
+    t.strictSame(
+      before.map(({ label, external_id }) => [label, external_id]),
+      wanted.items.map(({ label, externalId }) => [label, externalId]),
+    )
+    const [first, last] = [before[0], before.at(-1)]
+    await Promise.all([parts.makeHdWallet(first?.wallet_id ?? ''), parts.makeHdWallet(last?.wallet_id ?? '')])
+    const made = await readWalletBatch(parts, OWNER, id)
+    t.equal(new Set(made.map(({ address }) => address)).size, 300)
+    t.ok(made.every(({ status }) => status === 'active'))
+    const events = await parts.log.readStream(keyIndexesAggregate, 'acme')
+    t.strictSame(
+      events.map(({ data }) => (data as { index: number }).index),
+      Array.from({ length: 300 }, (_, n) => n),
+    )
+    const factsOf = composeRecordedWallets(parts)
+    const signing = createSigningWalletOf(factsOf)
+    await Promise.all(made.map(async ({ wallet_id, address }) => t.equal((await signing(wallet_id)).address, address)))
+  },
+)
 
 t.test('a batch with an external_id that is taken opens nothing', async (t) => {
   const parts = await withWallets(t)

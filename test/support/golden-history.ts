@@ -257,7 +257,12 @@ const HISTORY: readonly (readonly Step[])[] = [
   ...POLICIES,
   [
     ['wallet-wal_1', 'NetworkOpened.v1', { walletId: 'wal_4' }, key('networks', 'req_networks')],
-    ['wallet-wal_4', 'WalletRequested.v3', { openedFrom: { walletId: 'wal_1', address: OWN } }, key('networks', 'req_networks')],
+    [
+      'wallet-wal_4',
+      'WalletRequested.v3',
+      { openedFrom: { walletId: 'wal_1', address: OWN } },
+      key('networks', 'req_networks'),
+    ],
   ],
   [['wallet-wal_4', 'WalletCreated.v2', { ...HD_KEY, publicKey: null, threshold: null, parties: null }]],
   [['wallet-wal_5', 'WalletRequested.v3', { ...IN_BATCH, externalId: 'customer-44' }, key('wallets', 'walb_1')]],

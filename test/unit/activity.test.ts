@@ -200,15 +200,18 @@ function found(transactions: BlockTransaction[], wallets: TouchedWallet[], own =
   )
 }
 
-t.test('what comes to the address of a wallet on a network where its key has none is found, what leaves it is not', (t) => {
-  const wallets = [{ ...touched(BOB), isUnopened: true }, touched(ALICE)]
-  t.strictSame(found([sent({ hash: '0x1', from: ALICE, to: BOB, value: 7n })], wallets), [
-    ['a-hd', 'out', '0x1', 7, null, null],
-    ['b-hd', 'in', '0x1', 7, null, null],
-  ])
-  t.strictSame(found([sent({ hash: '0x2', from: BOB, to: CAROL, value: 7n })], wallets), [])
-  t.end()
-})
+t.test(
+  'what comes to the address of a wallet on a network where its key has none is found, what leaves it is not',
+  (t) => {
+    const wallets = [{ ...touched(BOB), isUnopened: true }, touched(ALICE)]
+    t.strictSame(found([sent({ hash: '0x1', from: ALICE, to: BOB, value: 7n })], wallets), [
+      ['a-hd', 'out', '0x1', 7, null, null],
+      ['b-hd', 'in', '0x1', 7, null, null],
+    ])
+    t.strictSame(found([sent({ hash: '0x2', from: BOB, to: CAROL, value: 7n })], wallets), [])
+    t.end()
+  },
+)
 
 t.test('both sides of a transfer are found, of currency and of tokens, for each wallet with the address', (t) => {
   const native = sent({ hash: '0x1', value: 7n })

@@ -35,7 +35,10 @@ function context(fails: Error | null = null) {
   const rows = [{ signer: true, shareholders: true, wallet_id: 'wal_9', external_id: 'customer-1' }]
   const ctx = {
     accept,
-    newId: (kind: string) => `${kind}_${(ids += 1)}`,
+    newId(kind: string) {
+      ids += 1
+      return `${kind}_${ids}`
+    },
     log: { now: () => NOW },
     pool: { query: async () => ({ rows }) } as never,
     config: { mpc: null },

@@ -7,6 +7,7 @@ import { ownersOf } from '../../src/wallets/key-owners.ts'
 import type { OpenedNetwork } from '../../src/wallets/state.ts'
 import { factsOf, type WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { givenOf } from '../support/given.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const OWN = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -60,7 +61,7 @@ t.test('a key has one wallet on each chain, also if its stream named another one
   const testnet = { ...POLYGON, environment: 'testnet', chainId: 80002, walletId: 'wal_3' } as const
   t.throws(decide([requested(), created()], openPolygon(testnet)), /chain 80002/)
   t.throws(decide(guest, openPolygon()), /from the wallet that the key belongs to/)
-  t.match(given(requested(), created(), opened(), opened({ walletId: 'wal_3' })).state, {
+  matchExactly(t, given(requested(), created(), opened(), opened({ walletId: 'wal_3' })).state, {
     networks: [{ ...POLYGON, walletId: 'wal_2' }],
   })
 })
@@ -98,13 +99,21 @@ t.test('a wallet uses the key of another one only if that one names it for its c
   const cases: [string, readonly WalletEvent[], RegExp][] = [
     ['it does not exist', [], /does not have/],
     ['it names nobody', owner.slice(0, 2), /has no wallet on the chain 137/],
-    ['it named another wallet first', [...owner.slice(0, 2), opened({ walletId: 'wal_3' }), opened()], /the wallet wal_3/],
+    [
+      'it named another wallet first',
+      [...owner.slice(0, 2), opened({ walletId: 'wal_3' }), opened()],
+      /the wallet wal_3/,
+    ],
     ['it names it for another chain', [...owner.slice(0, 2), opened({ chainId: 56 })], /no wallet on the chain 137/],
     ['it is on that chain itself', [requested(POLYGON), created(), opened()], /on the chain 137/],
     ['it has no key', [requested(), opened()], /no key of its own/],
     ['it uses the key of a third one', [...guest, opened()], /no key of its own/],
     ['it has another key', [requested(), created({ key: { ...KEY, index: 8 } }), opened()], /another key or address/],
-    ['it has another address', [requested(), created({ address: `0x${'1'.repeat(40)}` }), opened()], /another key or address/],
+    [
+      'it has another address',
+      [requested(), created({ address: `0x${'1'.repeat(40)}` }), opened()],
+      /another key or address/,
+    ],
     ['it is of another type', [requested({ type: 'mpc' }), created(), opened()], /tenant, type or environment/],
     ['it is of another environment', [requested({ environment: 'testnet' }), created(), opened()], /environment/],
   ]

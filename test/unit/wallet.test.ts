@@ -259,6 +259,13 @@ t.test('each event of a wallet has the jobs that it needs, and no others', async
   for (const type of ['WalletCreated', 'WatchStarted']) {
     t.strictSame(jobsOf(type), [{ queue: 'observe', id: 'wal_1', data: { wallet_id: 'wal_1' } }])
   }
-  for (const type of ['NetworkOpened', 'WalletRelabelled', 'WalletTagged', 'NotificationsChanged', 'WalletArchived', 'WalletRestored'])
+  for (const type of [
+    'NetworkOpened',
+    'WalletRelabelled',
+    'WalletTagged',
+    'NotificationsChanged',
+    'WalletArchived',
+    'WalletRestored',
+  ])
     t.strictSame(jobsOf(type), [])
 })
