@@ -9,6 +9,7 @@ import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { POLICIES } from './golden-policies.ts'
 import { API_KEYS, RESTORES } from './golden-restores.ts'
 import { OBSERVED_TRANSFERS, VOUCHER_USES } from './golden-transfers.ts'
+import { MANY_WALLETS } from './golden-wallets.ts'
 
 type Step = readonly [
   stream: string,
@@ -42,11 +43,6 @@ const token = (tokenId: string, transactionId: string | null) => ({
   transactionId,
 })
 const lazy = (tokenId: string) => ({ mintingType: 'LAZY', tokens: [token(tokenId, null)] })
-
-const OWN = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-/** That of `wal_1`. */
-const HD_KEY = { address: OWN, key: { kind: 'hd', tenantId: 'acme', index: 7 }, derivationPath: "m/44'/60'/0'/0/7" }
-const IN_BATCH = { openedFrom: null, batchId: 'walb_1' }
 
 /** The steps of each append. */
 const HISTORY: readonly (readonly Step[])[] = [
@@ -255,17 +251,7 @@ const HISTORY: readonly (readonly Step[])[] = [
   [['delivery-dlv_1', 'WebhookDeliveryGivenUp.v1']],
   ...API_KEYS,
   ...POLICIES,
-  [
-    ['wallet-wal_1', 'NetworkOpened.v1', { walletId: 'wal_4' }, key('networks', 'req_networks')],
-    [
-      'wallet-wal_4',
-      'WalletRequested.v3',
-      { openedFrom: { walletId: 'wal_1', address: OWN } },
-      key('networks', 'req_networks'),
-    ],
-  ],
-  [['wallet-wal_4', 'WalletCreated.v2', { ...HD_KEY, publicKey: null, threshold: null, parties: null }]],
-  [['wallet-wal_5', 'WalletRequested.v3', { ...IN_BATCH, externalId: 'customer-44' }, key('wallets', 'walb_1')]],
+  ...MANY_WALLETS,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

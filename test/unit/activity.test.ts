@@ -200,19 +200,6 @@ function found(transactions: BlockTransaction[], wallets: TouchedWallet[], own =
   )
 }
 
-t.test(
-  'what comes to the address of a wallet on a network where its key has none is found, what leaves it is not',
-  (t) => {
-    const wallets = [{ ...touched(BOB), isUnopened: true }, touched(ALICE)]
-    t.strictSame(found([sent({ hash: '0x1', from: ALICE, to: BOB, value: 7n })], wallets), [
-      ['a-hd', 'out', '0x1', 7, null, null],
-      ['b-hd', 'in', '0x1', 7, null, null],
-    ])
-    t.strictSame(found([sent({ hash: '0x2', from: BOB, to: CAROL, value: 7n })], wallets), [])
-    t.end()
-  },
-)
-
 t.test('both sides of a transfer are found, of currency and of tokens, for each wallet with the address', (t) => {
   const native = sent({ hash: '0x1', value: 7n })
   const token = sent({ hash: '0x2', to: TOKEN, logs: [moved(BOB, CAROL, 5n, 40), moved(BOB, ALICE, 6n, 41)] })
@@ -288,7 +275,6 @@ t.test('a deposit notifies the owner of the key; a watch wallet what its setting
   const keyed = { type: 'hd', status: 'active', notifications: null, isUnopened: false } as const
   t.strictSame(noticesOf(keyed, 'in', null), ['deposit'])
   t.strictSame(noticesOf({ ...keyed, status: 'archived' }, 'in', null), ['deposit'])
-  t.strictSame(noticesOf({ ...keyed, isUnopened: true }, 'in', null), ['deposit', 'unopened'])
   t.strictSame(noticesOf(keyed, 'out', worth('99999.00')), [])
   t.strictSame(noticesOf(watch({}), 'in', worth('99999.00')), [])
   const both = watch({ incomingTransactions: true, largeTransfers: true })
