@@ -190,7 +190,7 @@ const key = { kind: 'mpc', keyId: 'k1' } as const
 /** The wallet of a request. */
 const walletOf =
   ({ data }: SignatureRequested = message) =>
-  async (): Promise<SigningWallet> => ({ ...data, type: 'mpc', key })
+  async (): Promise<SigningWallet> => ({ ...data, type: 'mpc', key, openedFrom: null })
 
 t.test('a signer is given what was recorded, with the intent that it serves', async (test) => {
   const asked: (MessageRequest | TypedDataRequest)[] = []
