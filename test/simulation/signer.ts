@@ -48,6 +48,7 @@ export const simulatedWallet: SigningWalletOf = async (walletId) => ({
   walletId,
   tenantId: 'acme',
   type: 'hd',
+  openedFrom: null,
   network: 'ethereum',
   environment: 'mainnet',
   chainId: CHAIN_ID,
